@@ -30,7 +30,8 @@ from onkel_papers._lines import Line, is_about, lines_of
 from onkel_papers.verdict import METRICS, Findings, Measured, TableEntry, as_found
 
 VERDICTS = {"within": "holds", "worse": "does not hold", "undecided": "tie", "missing": "missing"}
-HOLDS_AS_FOUND = "holds as found"
+AS_FOUND = " as found"
+_FOR_THE_PAPER = ("worse", "undecided", "within")
 _STANDARD_ERRORS = 2
 _UNITS = {"rate": ("points", 2), "count": ("% of the points", 0), "risk": ("", 3)}
 
@@ -63,14 +64,12 @@ class Judged:
     found_verdict: str = ""
 
     @property
-    def holds_as_found(self) -> bool:
-        """Whether it holds by the second protocol, and not as printed."""
-        return self.found_verdict == "within" and self.verdict != "within"
-
-    @property
     def said(self) -> str:
-        """The verdict in words."""
-        return HOLDS_AS_FOUND if self.holds_as_found else VERDICTS.get(self.verdict, "not judged")
+        """The verdict in words: that of the second protocol where it says more for the paper, and says so."""
+        said = VERDICTS.get(self.verdict, "not judged")
+        if self.found and _FOR_THE_PAPER.index(self.found_verdict) > _FOR_THE_PAPER.index(self.verdict):
+            said = f"{VERDICTS[self.found_verdict]}{AS_FOUND}"
+        return said
 
     @property
     def said_as_found(self) -> str:
@@ -93,13 +92,13 @@ def judged(findings: Iterable[Findings]) -> list[Judged]:
 
 
 def counted(claims: Iterable[Judged]) -> dict[str, int]:
-    """Return how many claims hold, hold as found, do not hold, are ties, missing, or not judged.
+    """Return how many claims hold, do not hold, are ties, missing, or not judged; and hold, or are ties, as found.
 
     >>> counted([Judged("bogd-table3", "BOGD++", "is better", "16 of 18", "0 of 18", "worse")])["does not hold"]
     1
     """
     said = [claim.said for claim in claims]
-    return {name: said.count(name) for name in (*VERDICTS.values(), HOLDS_AS_FOUND, "not judged")}
+    return {name: said.count(name) for name in (*VERDICTS.values(), "not judged", f"holds{AS_FOUND}", f"tie{AS_FOUND}")}
 
 
 def _of_figure(experiment: str, entry: TableEntry) -> Judged:

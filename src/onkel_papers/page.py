@@ -47,8 +47,8 @@ def page_of(findings: list[Findings]) -> str:
     cells = {f"cells {verdict}": sum(one.counts()[verdict] for one in findings) for verdict in VERDICTS}
     known = {
         "claims that hold": counts["holds"],
-        "hold as found": counts[claims_.HOLDS_AS_FOUND],
-        "ties": counts["tie"],
+        "hold as found": counts[f"holds{claims_.AS_FOUND}"],
+        "ties": counts["tie"] + counts[f"tie{claims_.AS_FOUND}"],
         "do not hold": counts["does not hold"],
     }
     claims = [_plain(table) for table in (failing(findings), all_claims(findings)) if table.lines]

@@ -36,8 +36,12 @@ def by_paper(findings: Sequence[Findings]) -> ResultTable:
 def _counts(findings: Iterable[Findings]) -> dict[str, str]:
     found = list(findings)
     claims = claims_.counted(claims_.judged(found))
-    as_found = claims[claims_.HOLDS_AS_FOUND]
-    judged = {"hold": claims["holds"], "as found": as_found, "tie": claims["tie"], "do not": claims["does not hold"]}
+    judged = {
+        "hold": claims["holds"],
+        "as found": claims[f"holds{claims_.AS_FOUND}"],
+        "tie": claims["tie"] + claims[f"tie{claims_.AS_FOUND}"],
+        "do not": claims["does not hold"],
+    }
     cells = {verdict: sum(one.counts()[verdict] for one in found) for verdict in VERDICTS}
     return {
         name: ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
