@@ -194,3 +194,10 @@ def test_one_long_label_does_not_widen_all_others():
     labels = as_labels(["a"] * 10_000 + ["x" * 100_000])
     assert labels.dtype == object and labels.nbytes < 10**6
     assert as_labels(["a", "b" * 64]).dtype == "<U64"
+
+
+@pytest.mark.parametrize("y", [[0.5, 10**400, 1.0], [1, 10**400, 2], [float("inf"), 10**400, 2]])
+@pytest.mark.parametrize("learner", [onkel.NewtonRegressor, onkel.OGDClassifier])
+def test_numbers_beyond_those_of_a_float_are_refused(y, learner):
+    with pytest.raises(ValueError, match=r"^y (contains|must be numbers)"):
+        learner().partial_fit([[0.0], [1.0], [2.0]], y)

@@ -18,6 +18,8 @@ from onkel.choice.growth import Growth
 from onkel.choice.kept import Kept
 from onkel.parts import RBF, Hedge
 from onkel.regions import Condition
+from onkel.serve._live import features
+from onkel.serve._tasks import Snapshot
 
 
 def by_place(n, seed=0, d=9):
@@ -279,6 +281,20 @@ def test_regions_of_a_table_have_the_names_of_its_columns(early):
     regions = onkel.inside.facts(model)["regions"]
     assert len(regions) > 1
     assert all(re.match(r"(scaled (height|weight)|town)", region) for region in regions)
+
+
+def test_a_feature_by_which_rows_are_divided_matters(early):
+    X = np.random.default_rng(0).uniform(-1, 1, (1500, 4))
+    y = np.where(X[:, 0] > 0.1, 3 * X[:, 1], 2 - X[:, 2])
+    model = onkel.NewtonRegressor(budget=200, random_state=0).fit(X, y)
+    divided = [region for region in model.regions_ if region.condition is not None]
+    assert divided[0].condition.features == (0,)
+    assert model.importances_[0] == model.importances_.max() == 1.0
+    for region in divided:
+        assert all(model.importances_[feature] >= region.rows / 1500 for feature in region.condition.features)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    shown = features(Snapshot(model, None, 1500, 0))
+    assert [each["weight"] for each in shown] == pytest.approx(sorted(model.importances_, reverse=True), rel=1e-3)
 
 
 def test_an_interrupted_division_is_made_again(early, monkeypatch):

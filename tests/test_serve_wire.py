@@ -105,6 +105,7 @@ WRONG_LEARN = [
     ({"rows": [[1, 2]], "labels": [0], "key": 7}, None, "key must be text"),
     ({"rows": [[1, 2]], "labels": [0], "lables": [0]}, None, "a request has no member 'lables'"),
     ({"rows": [[10**400, 2]], "labels": [0]}, 0, "a number too large for a float"),
+    ({"rows": [[1, 2], [1, 2]], "labels": [0.5, 10**400]}, 1, "a number too large for a float at row 1"),
     ({"rows": 7, "labels": [0]}, None, "rows must be a list"),
     ({"rows": [7], "labels": [0]}, 0, "row 0: expected a list or an object"),
 ]

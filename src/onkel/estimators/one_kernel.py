@@ -67,13 +67,20 @@ class OneKernel(KernelParameters, KernelEstimator):
     @property
     def importances_(self) -> Floats:
         """The importance of each feature in `kernel_`, independent of its unit; the largest is 1. With several regions
-        it is the mean over their kernels, by their weights and rows."""
+        it is the mean over their kernels, by their weights and rows, and a feature by which rows are divided has at
+        least the share of the rows that it divides."""
         learner = self._fitted()
         terms = learner.expansion().terms
         if len(learner.regions) == 1:
             return terms[learner.main_kernel].importances
         each = [weight * term.importances for weight, term in zip(learner.kernel_weights, terms, strict=True)]
-        return np.asarray(np.sum(each, axis=0) / np.max(np.sum(each, axis=0), initial=1e-300))
+        importances = np.asarray(np.sum(each, axis=0) / np.max(np.sum(each, axis=0), initial=1e-300))
+        rows = max(1, learner.regions[0].rows)
+        for region in learner.regions:
+            if region.condition is not None:
+                divides = list(region.condition.features)
+                importances[divides] = np.maximum(importances[divides], region.rows / rows)
+        return importances
 
     @property
     def feature_importances_(self) -> Floats:

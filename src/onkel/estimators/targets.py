@@ -464,7 +464,7 @@ class RegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         if targets.dtype.kind in "OUS":
             try:
                 targets = targets.astype(np.float64)
-            except ValueError as error:
+            except (ValueError, OverflowError) as error:
                 raise ValueError(f"y must be numbers for a regression: {error}") from None
         if targets.dtype.kind == "c":
             raise ValueError("Complex data not supported: y must be real numbers")

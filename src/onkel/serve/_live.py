@@ -98,8 +98,9 @@ def features(snapshot: Snapshot) -> list[dict[str, Any]]:
         return []
     if learner.has_weights:
         weights = np.abs(np.atleast_2d(snapshot.inside.estimator.coef_)).sum(axis=0)
-    elif learner.kernels[-1].metric.scales:
-        weights = learner.expansion().terms[-1].importances
+    elif learner.kernels[learner.main_kernel].metric.scales:
+        of_all = getattr(snapshot.inside.estimator, "importances_", None)
+        weights = learner.expansion().terms[learner.main_kernel].importances if of_all is None else of_all
     elif isinstance(learner.kernel, Linear):
         weights = np.abs(learner.coefficients @ np.asarray(_dense(learner.support()[0]))).sum(axis=0)
     else:

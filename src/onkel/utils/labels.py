@@ -7,6 +7,7 @@ of the former is as wide as the longest label, and loses the NUL characters at i
 from __future__ import annotations
 
 import numbers
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -161,6 +162,16 @@ def _text(values: Sequence[str]) -> NDArray[Any]:
     return labels
 
 
+def _floats(values: Sequence[Any], name: str) -> NDArray[np.float64]:
+    try:
+        return np.array(values, np.float64)
+    except OverflowError:
+        row = next(
+            i for i, value in enumerate(values) if not isinstance(value, float) and abs(value) > sys.float_info.max
+        )
+        raise ValueError(f"{name} contains a number too large for a float at row {row}") from None
+
+
 def _numbers(values: Sequence[Any], name: str) -> NDArray[Any]:
     """Numbers as integers, or as floats where some of them are floats and no digit is lost."""
     array = np.asarray(values)
@@ -170,9 +181,9 @@ def _numbers(values: Sequence[Any], name: str) -> NDArray[Any]:
     try:
         whole = [int(value) for value in values]
     except OverflowError:  # infinity, which is refused elsewhere
-        return np.array(values, np.float64)
+        return _floats(values, name)
     if whole != list(values):
-        return np.array(values, np.float64)  # no labels: they have a fraction
+        return _floats(values, name)  # no labels: they have a fraction
     for dtype in (np.int64, np.uint64):
         try:
             return np.array(whole, dtype)
