@@ -31,8 +31,14 @@ class PiecewiseLinear {
   }
   double operator()(double x) const {
     if (at_.empty()) return x;
-    const auto next = std::upper_bound(at_.begin() + 1, at_.end() - 1, x);
-    const auto k = static_cast<std::size_t>(next - at_.begin()) - 1;
+    // The number of inner knots up to x, without a branch: where a row lies is not to be guessed, and most of the time
+    // of a search would be that of wrong guesses.
+    std::size_t k = 0;
+    for (std::size_t left = at_.size() - 2; left > 0;) {
+      const std::size_t half = (left + 1) / 2;
+      k += at_[k + half] <= x ? half : 0;
+      left -= half;
+    }
     return values_[k] + slopes_[k] * (x - at_[k]);
   }
   friend bool operator==(const PiecewiseLinear&, const PiecewiseLinear&) = default;
