@@ -30,7 +30,7 @@ CUTS = 15  # that are compared for each feature
 BY_SLOPES, BY_SPREAD = 2, 1  # conditions that are tried: those of the largest gain, and of the widest features
 TRIAL_ROWS, TRIAL_POINTS = 2048, 100
 SEARCH_ROWS, SEARCH_POINTS = 1024, 150
-EVALUATIONS = 9
+FIRST_EVALUATIONS, EVALUATIONS = 3, 9  # from each kernel, and from the one that is best then
 NARROWER = 1.3  # a kernel than the search finds it, which has fewer points
 WEIGHTS = np.linspace(0.0, 0.95, 20)  # of a new expert: the one that is best on the later half of the rows
 LEAST_WEIGHT = 0.05  # so that it can grow
@@ -211,7 +211,7 @@ def _child(
 def _searched(
     learner: Learner, kept: Scored, nearest: dict[type[Radial], Radial], kinds: Sequence[type[Radial]]
 ) -> Radial:
-    """The kernel that a short search finds on the latest rows, from the best of the nearest ones of each kind."""
+    """The kernel that short searches find on the latest rows, one of each kind from the nearest one."""
     first = nearest.get(RBF) or nearest[Laplacian]
     n_classes = learner.n_outputs if learner.task == "multiclass" else 1
     problem = Problem(searched(learner, kept.rows[-SEARCH_ROWS:]), first.ranks, learner.task, n_classes)
@@ -220,9 +220,8 @@ def _searched(
         for kind in kinds
         if kind in nearest or kind is Laplacian
     ]
-    if len(starts) > 1:
-        starts = sorted((problem.loss(start, points=SEARCH_POINTS) for start in starts), key=lambda each: each.loss)
-    best = problem.go_on(starts[0], EVALUATIONS, points=SEARCH_POINTS)
+    begun = [problem.go_on(start, FIRST_EVALUATIONS, points=SEARCH_POINTS) for start in starts]
+    best = problem.go_on(min(begun, key=lambda each: each.loss), EVALUATIONS, points=SEARCH_POINTS)
     shift = np.append(np.full(len(best.at) - 1, math.log(NARROWER) / best.kernel.base.power), 0.0)
     return problem.kernel_of(best._replace(at=best.at + shift))
 
