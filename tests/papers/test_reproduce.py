@@ -764,13 +764,13 @@ def test_the_report_on_a_phone(window):
     assert learners == 34  # six of the paper, two as found and Newton: three budgets; once with the other constant
     assert window.locator("td.better, td.within, td.worse").count() > 18
     first = window.locator("figure").first
-    assert first.locator("circle.point").count() == 28 and first.locator("path.curve").count() == 14
+    assert first.locator("circle.point").count() == 34 and first.locator("path.curve").count() == 16
     for x in first.locator("circle.point").evaluate_all("c => c.map(x => x.cx.baseVal.value)"):
         assert 0 <= x <= 390
     canvas = first.locator(".canvas")
     canvas.scroll_into_view_if_needed()
     canvas.tap(position={"x": canvas.bounding_box()["width"] / 2, "y": 60})
-    assert 1 <= first.locator(".tip div").count() <= 14
+    assert 1 <= first.locator(".tip div").count() <= 16
     assert "β in [5, 10] is a good trade-off" in window.locator("section[id='spa-figure2']").inner_text()
     before = figures_of.locator("tbody td.text").first.inner_text()
     figures_of.locator("th button").nth(2).click()
