@@ -458,8 +458,9 @@ MUTANTS = [
     Mutant(
         "a row is scored before it is learned from",
         "native/loop/learner.cpp",
-        "  update_->commit();\n",
-        "  update_->commit();\n  if (!predicted.empty()) update_->predict(block_, row, predicted);\n",
+        "  update_->commit();\n  count_row(position);\n",
+        "  update_->commit();\n  if (!predicted.empty()) update_->predict(block_, row, predicted);\n"
+        "  count_row(position);\n",
         "test_exactness.py -k next_prediction",
     ),
     Mutant(
