@@ -23,6 +23,7 @@ import onkel
 import onkel.dask
 from onkel import partitions
 from onkel.cli import main
+from onkel.dask.collections import partitions_in
 from onkel.dask.local import LocalProcesses
 from onkel.partitions import FilePartition, newton
 from onkel.partitions.sources import Partition, partitions_of
@@ -108,6 +109,28 @@ def test_experts_of_regions_have_the_bytes_of_one_process(client, monkeypatch):
     model = together(client).fit(blocks(X, y))
     assert len(model.regions_) == 3
     assert state(model) == alone(blocks(X, y))
+
+
+def test_frames_with_categories_and_gaps_are_encoded_like_those_of_one_process(client):
+    rng = np.random.default_rng(3)
+    frame = pandas.DataFrame(
+        {
+            "town": pandas.Categorical(rng.choice(["Bern", "Graz", "Linz", None], 400)),
+            "word": rng.choice(["high", "low", None], 400),
+            "age": np.where(rng.random(400) < 0.1, np.nan, rng.normal(size=400)),
+        }
+    )
+    y = ((frame["town"] == "Bern") ^ (frame["age"] > 0)).astype(np.int64)
+    model = onkel.StreamPipeline(onkel.StreamEncoder(), onkel.NewtonClassifier(**PARAMETERS))
+    cut = dask.dataframe.from_pandas(frame.assign(y=y), chunksize=100)
+    parts = partitions_in(cut[["town", "word", "age"]], cut["y"])
+    fitted = partitions.fit(model, parts, engine=onkel.dask.cluster_of(client), rounds=ROUNDS).model
+    alone = [(frame[i : i + 100], y[i : i + 100]) for i in range(0, 400, 100)]
+    expected = partitions.fit(model, alone, rounds=ROUNDS).model
+    assert len(parts) == 4
+    assert state(fitted) == state(expected)
+    labels = onkel.dask.predict(fitted, cut, keep=["y"]).compute()
+    assert labels["prediction"].tolist() == expected.predict(frame).tolist()
 
 
 def test_collections_and_delayed_chunks_give_the_bytes_of_their_blocks(client):
