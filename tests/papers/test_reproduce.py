@@ -1,5 +1,6 @@
 """The papers' experiments, on data sets in miniature: they run, are judged by the rule, and go on after a crash."""
 
+import ast
 import csv
 import json
 import os
@@ -203,6 +204,17 @@ def test_cells_that_are_no_results_are_counted_apart():
     assert entries["SPA-avg", "n_support"].verdict == "better"
     assert entries["BOGD", "n_support"].verdict == "worse"  # fewer points are not better where accuracy is lost
     assert found.counts("trivial")["within"] == 1 and sum(found.counts().values()) == 3 + 6 + 1
+
+
+def test_no_default_decides_how_bogd_draws():
+    """Its default is BOGD++, and the tables' BOGD is not."""
+    calls = [
+        node
+        for path in Path(reproduce.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and any(isinstance(a, ast.Constant) and a.value == "BOGD" for a in node.args)
+    ]
+    assert len(calls) >= 6 and all("sampling" in {word.arg for word in call.keywords} for call in calls)
 
 
 def test_a_learner_is_run_until_its_mean_is_known():
