@@ -34,7 +34,7 @@ from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial, Watch
 from onkel.choice.candidates import better_learner, chosen_learner, first_learner
 from onkel.choice.growth import Growth, as_one
 from onkel.choice.judging import unit
-from onkel.choice.rows import Rows, Taken, Window, as_wide_as_one_another, learned_from, losses_of, rows_of
+from onkel.choice.rows import Rows, Taken, Window, as_wide_as_one_another, learned_from, losses_of, rows_of, weights_of
 from onkel.learner import Learner
 from onkel.parts import RBF, Hedge, Laplacian, Linear, SecondOrder, StreamMemory
 from onkel.utils.digest import Digest
@@ -183,7 +183,7 @@ class StreamChoice:
         y = np.concatenate([each.y for each, _ in judged])
         scores = as_wide_as_one_another([scores for _, scores in judged])
         losses = losses_of(self.task, learner.recipe.loss, scores, y, known)
-        weight = np.concatenate([np.ones(len(each.y)) if each.weight is None else each.weight for each, _ in judged])
+        weight = weights_of([each for each, _ in judged])
         if self._is_watching(judged[0][0].t):
             self.watch = copy.copy(self.watch)
             self.watch.add(losses)

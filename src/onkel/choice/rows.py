@@ -107,10 +107,17 @@ def learned_from(taken: Sequence[Taken], t: int) -> list[Taken]:
     return [each.counted(end - each.t) for each, end in zip(taken, ends, strict=True) if end > each.t]
 
 
+def weights_of(taken: Sequence[Taken]) -> Floats:
+    """Join the weights of rows, 1 where none were given."""
+    if all(each.weight is None for each in taken):
+        return np.ones(sum(len(each.y) for each in taken))
+    return np.concatenate([np.ones(len(each.y)) if each.weight is None else each.weight for each in taken])
+
+
 def rows_of(taken: Sequence[Taken], n_features: int | None) -> Rows:
     """Join rows that were learned from."""
     y = np.concatenate([each.y for each in taken])
-    weight = np.concatenate([np.ones(len(each.y)) if each.weight is None else each.weight for each in taken])
+    weight = weights_of(taken)
     if not isinstance(taken[0].rows, tuple):
         return Rows(np.concatenate([each.rows for each in taken]), y, weight)
     values, features = (np.concatenate([each.rows[part] for each in taken]) for part in (0, 1))
@@ -121,6 +128,8 @@ def rows_of(taken: Sequence[Taken], n_features: int | None) -> Rows:
 def as_wide_as_one_another(scores: Sequence[Floats]) -> Floats:
     """Join scores of which later ones may be of more classes; one that was not known has the score 0."""
     width = max(each.shape[1] for each in scores)
+    if all(each.shape[1] == width for each in scores):  # as nearly always, and of single rows there are hundreds
+        return np.concatenate(scores)
     return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in scores])
 
 
