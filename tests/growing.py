@@ -1,4 +1,4 @@
-"""Regions that grow early: what large learners do of many rows, small learners do of few."""
+"""Choices of few rows: regions that grow early, and rows that carry little, so that much waits for its answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from onkel.choice import division, growth, stages
+from onkel.choice import division, growth, stages, steps
 
 
 @contextmanager
@@ -19,4 +19,11 @@ def growing_early(rows: int = 256, largest: int = 30, points: int = 10) -> Itera
         patch.multiple(stages, KEPT=rows, AGAIN=min(rows, stages.AGAIN), LATEST=4 * rows, FIRST=(*first, rows)),
         patch.multiple(division, GAIN=-1.0),
     ):
+        yield
+
+
+@contextmanager
+def carrying(work: float) -> Iterator[None]:
+    """Let each row carry so much work, or that of two rows if this is more."""
+    with patch.multiple(steps, WAIT=work, LEARNED_FROM=2):
         yield

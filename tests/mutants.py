@@ -84,7 +84,7 @@ MUTANTS = [
     Mutant(
         "an outlier leaves the gradient of a search exact",
         "native/search/relevances.cpp",
-        "return weighed_squares_of_differences();",
+        "Buffer<double> exact = co_await weighed_squares_of_differences();\n        co_return exact;",
         "break;",
         "test_relevances_choice.py -k outlier",
     ),
@@ -112,8 +112,8 @@ MUTANTS = [
     Mutant(
         "a search starts from what the screen selects, too",
         "src/onkel/choice/search.py",
-        "for each in [*starts, *self.screened()]",
-        "for each in starts",
+        "for start in [*starts, *screened]",
+        "for start in starts",
         "test_relevances_choice.py -k few_of_many",
     ),
     Mutant(
@@ -308,8 +308,8 @@ MUTANTS = [
     Mutant(
         "information of any size has a covariance",
         "native/linalg/triangle.cpp",
-        "const double raise = std::max(0.0, lowest - least), floor = std::max(least, lowest) / 2;",
-        "const double raise = 0.0, floor = 0.0 * (least + lowest);",
+        "const double raise = std::max(0.0, lowest - least);",
+        "const double raise = 0.0 * least;",
         "test_information.py -k any_size",
     ),
     Mutant(
@@ -390,6 +390,41 @@ MUTANTS = [
         "test_relevances.py -k pins_them",
     ),
     Mutant(
+        "searches pause when they have done the work that they were given",
+        "native/search/slices.hpp",
+        "return pace.spent < pace.until;",
+        "return true;",
+        "test_waiting.py -k 'fifty and 300'",
+    ),
+    Mutant(
+        "learners that compete or catch up learn as many rows as a row carries",
+        "src/onkel/choice/steps.py",
+        "end = len(rows) if room == math.inf else int",
+        "end = len(rows) if room > 0 else int",
+        "test_waiting.py -k 'fifty and 300'",
+    ),
+    Mutant(
+        "an answer is put to use at a row that does not depend on calls",
+        "src/onkel/choice/job.py",
+        "until = (t - self.begun) * allowed",
+        "until = self._spent + allowed",
+        "test_waiting.py -k waits_for_its_answer",
+    ),
+    Mutant(
+        "a question that comes while another is open waits for its answer",
+        "src/onkel/choice/choosing.py",
+        "if self.job is None and t >= self.stage:",
+        "if self.job is None and t == self.stage:",
+        "test_waiting.py -k waits_for_its_answer",
+    ),
+    Mutant(
+        "rows that come while something is being chosen are kept for its answer",
+        "src/onkel/choice/choosing.py",
+        "self._most(learner) if self.job is None else math.inf",
+        "self._most(learner)",
+        "test_choosing_again.py -k nothing_changes",
+    ),
+    Mutant(
         "a file in the middle of a trial holds what both have lost",
         "src/onkel/choice/again.py",
         "return cls(challenger, int(end), both)",
@@ -399,15 +434,15 @@ MUTANTS = [
     Mutant(
         "no more rows are kept for another choice than stated",
         "src/onkel/choice/rows.py",
-        "count=min(self._count + len(rows), most)",
+        "count=int(min(self._count + len(rows), most))",
         "count=self._count + len(rows)",
         "test_choosing_again.py -k no_more_rows",
     ),
     Mutant(
         "rows that wait for the choice of a width are counted by weight",
         "src/onkel/choice/holder.py",
-        "int(np.searchsorted(counting, begin)) + wanted - 1",
-        "int(np.searchsorted(counting, begin)) + wanted",
+        "len(counting) - first) - 1]) + 1",
+        "len(counting) - first) - 1]) + 2",
         "test_stream_choice.py -k any_cuts",
     ),
     Mutant(

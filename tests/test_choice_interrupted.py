@@ -9,35 +9,20 @@ import onkel
 from choosing import Chooses, becoming_fine
 from interrupting import interrupted_at
 from onkel import recipes
-from onkel.choice import choosing as module
 
 SETTINGS = {"budget": 40, "random_state": 0}
 
 
-def interrupted_once(monkeypatch, where, name, number):
-    """Let the call of this number of a function end in Ctrl-C, when its work is done."""
-    calls, real = [], getattr(where, name)
-
-    def interrupted(*args, **kwargs):
-        result = real(*args, **kwargs)
-        calls.append(name)
-        if len(calls) == number:
-            raise KeyboardInterrupt
-        return result
-
-    monkeypatch.setattr(where, name, interrupted)
-
-
-@pytest.mark.parametrize("number", [1, 3, 5])
+@pytest.mark.parametrize("rows", [5, 66, 262, 290])  # while a width, kernels and λ are searched for, and rows replayed
 @pytest.mark.parametrize("saved", [False, True])
-def test_a_first_choice_is_made_again(monkeypatch, tmp_path, number, saved):
-    X, y = becoming_fine(1300)
-    whole = onkel.NewtonClassifier(**SETTINGS, relevances=None, kernel="rbf").partial_fit(X, y, classes=[0, 1])
-    model = onkel.NewtonClassifier(**SETTINGS, relevances=None, kernel="rbf")
-    interrupted_once(monkeypatch, module, "first_learner", number)
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X, y, classes=[0, 1])
-    assert model.t_ == (4, 16, 64, 256, 1024)[number - 1]
+def test_a_first_choice_goes_on(tmp_path, rows, saved):
+    X, y = becoming_fine(600)
+    settings = SETTINGS | {"relevances": None, "kernel": "rbf"}
+    whole = onkel.NewtonClassifier(**settings).partial_fit(X, y, classes=[0, 1])
+    model = onkel.NewtonClassifier(**settings).partial_fit(X[:rows], y[:rows], classes=[0, 1])
+    assert rows == 290 or model._choice.job is not None
+    with pytest.raises(KeyboardInterrupt), interrupted_at(30):
+        model.partial_fit(X[rows:], y[rows:])
     if saved:
         onkel.save(model, tmp_path / "model")
         model = onkel.load(tmp_path / "model")
@@ -65,7 +50,7 @@ def new():
 
 def test_whatever_is_interrupted_later_nothing_is_lost():
     """The loss is watched, a challenger is created, learns beside the learner and takes over."""
-    X, y = becoming_fine(3600)
+    X, y = (part[:3600] for part in becoming_fine(5000))
     first = 2500
     half = new()
     half.learn_rows(X[:first], y[:first])

@@ -11,7 +11,8 @@ import pytest
 from sklearn.datasets import make_moons
 
 import onkel
-from interrupting import interrupted_at, interrupted_at_check
+from interrupting import interrupted_at
+from onkel.choice import StreamChoice
 from onkel.coverage import Coverage
 
 N = 20_000
@@ -135,18 +136,27 @@ def test_rows_of_an_interrupted_call_are_counted_once(make):
     assert whole.coverage_ == model.coverage_
 
 
-def test_what_an_interrupted_choice_has_left_is_done_before_the_next_row_is_predicted():
-    X, y = drifting(65)
+def test_what_an_interrupted_choice_has_left_is_done_before_the_next_row_is_predicted(monkeypatch):
+    X, y = drifting(100)
     new = functools.partial(onkel.NewtonRegressor, budget=40, lam=1.0, relevances=None, coverage=(0.9,), random_state=0)
-    whole, interrupted = new().partial_fit(X, y), 0
-    for check in range(1, 12):  # where the core looks for Ctrl-C: the choice after row 64 is among them
-        model = new()
-        with contextlib.suppress(KeyboardInterrupt), interrupted_at_check(check):
-            model.partial_fit(X[:64], y[:64])
-        interrupted += model.t_ == 64 and model._choice.due == 64
-        model.partial_fit(X[model.t_ :], y[model.t_ :])
-        assert model._fingerprint() == whole._fingerprint(), check
-    assert interrupted
+    whole = new().partial_fit(X[:65], y[:65])
+    while whole._choice.job is not None:
+        whole.partial_fit(X[whole.t_ : whole.t_ + 1], y[whole.t_ : whole.t_ + 1])
+    row, act = whole.t_, StreamChoice.act  # after which what was found takes over
+
+    def interrupted(self, learner):
+        if learner.t == row:
+            raise KeyboardInterrupt
+        return act(self, learner)
+
+    model = new()
+    with contextlib.suppress(KeyboardInterrupt), monkeypatch.context() as patched:
+        patched.setattr(StreamChoice, "act", interrupted)
+        model.partial_fit(X[:row], y[:row])
+    assert model.t_ == row > 65 and model._choice.job is not None
+    for each in (whole, model):
+        each.partial_fit(X[row:], y[row:])
+    assert model._fingerprint() == whole._fingerprint()
 
 
 @pytest.mark.parametrize("make", REGRESSORS)

@@ -15,7 +15,9 @@ from growing import growing_early
 from onkel import recipes
 from onkel.choice import division, growth, stages
 from onkel.choice.growth import Growth
+from onkel.choice.job import Job
 from onkel.choice.kept import Kept
+from onkel.choice.steps import at_once
 from onkel.parts import RBF, Hedge
 from onkel.regions import Condition
 from onkel.serve._live import features
@@ -123,9 +125,10 @@ def test_the_experts_of_all_rows_give_points_away_where_these_are_divided(early,
     recipe = recipes.Newton(loss="squared_error", forget="stream")
     learner = onkel.Learner(recipe, task="regression", kernel=kernel, budget=30)
     scores = learner.learn_rows(X, y, scores=True)
-    kept = Growth(200, ["rbf"]).extended_by(learner, growth.Rows(X, y, np.ones(400)), scores, 0)
+    kept = Growth(200, ["rbf"]).extended_by(learner, growth.Rows(X, y, np.ones(400)), scores, 0, None)
     assert learner.n_support == 30
-    after, _ = kept.act(learner)
+    question = Job(0, 400, kept.n_kept(0), 1, X.shape[1])
+    after, _ = kept.answered(learner, 0, at_once(kept.steps(learner, learner.blank(), question)))
     assert len(after.regions) > 1
     first = [after.expert(number) for number in after.regions[0].experts]
     assert len(first) == len(learner.kernels)
@@ -169,7 +172,12 @@ def test_where_the_best_condition_gains_nothing_the_next_one_is_tried_if_it_is_n
     wrong, right = Condition((8,), (0.0,)), Condition((0,), (0.0,))
     monkeypatch.setattr(division, "_by_slopes", lambda *given: [wrong])
     monkeypatch.setattr(division, "_by_spread", lambda *given: [right])
-    monkeypatch.setattr(division, "_loss_of_trial", lambda *given: 1.0 if given[2] == wrong else behind)
+
+    def loss(*given):
+        yield 1.0
+        return 1.0 if given[2] == wrong else behind
+
+    monkeypatch.setattr(division, "_loss_of_trial", loss)
     monkeypatch.setattr(division, "GAIN", 0.1)
     X, y = by_place(4096)
     model = onkel.NewtonRegressor(random_state=0).fit(X, y)
@@ -348,7 +356,7 @@ def test_damaged_rows_of_leaves_are_refused(early):
     learner = new("regression", 1.0)
     learner.learn_rows(X, y)
     saved = learner.choice.growth.saved()
-    assert Growth.from_saved(learner.learner, saved).saved().keys() == saved.keys()
+    assert Growth.from_saved(learner.learner, saved, None).saved().keys() == saved.keys()
     one = next(iter(saved["leaves"]))
     for change in (
         {"budget": 0},
@@ -360,7 +368,7 @@ def test_damaged_rows_of_leaves_are_refused(early):
         {"leaves": saved["leaves"] | {one: {"due": np.array([3]), "more": np.array([3])}}},
     ):
         with pytest.raises(ValueError):
-            Growth.from_saved(learner.learner, saved | change)
+            Growth.from_saved(learner.learner, saved | change, None)
 
 
 def test_the_rows_kept_are_bounded(early):

@@ -17,6 +17,7 @@ from onkel.choice.kernels import KernelQuestion
 from onkel.choice.rows import Rows
 from onkel.choice.screen import feature_columns, selected
 from onkel.choice.search import Problem, categories
+from onkel.choice.steps import at_once
 from onkel.parts import RBF, Laplacian
 from onkel.utils.threads import results_of
 from reference.relevances import LEAST_LAM, validation_loss
@@ -44,8 +45,9 @@ def test_loss_is_the_definition_s_and_its_gradient_is_exact(task, kernel):
         return validation_loss(X, TARGETS[task], WEIGHT, at, **given)
 
     assert value == pytest.approx(loss(AT), rel=1e-5)
-    alone = _core.validation_value(X, TARGETS[task], WEIGHT, at=AT.tolist(), **given)
-    assert alone == pytest.approx(value, rel=1e-3)  # which goes on to the limit of Newton's method
+    alone = _core.Search(X, TARGETS[task], WEIGHT, at=AT.tolist(), **given)
+    assert alone.go_on(np.inf)
+    assert alone.value == pytest.approx(value, rel=1e-3)  # which goes on to the limit of Newton's method
     steps = 1e-5 * np.eye(len(AT))
     slopes = [(loss(AT + step) - loss(AT - step)) / 2e-5 for step in steps]
     np.testing.assert_allclose(gradient, slopes, rtol=2e-4, atol=1e-6 * value)
@@ -79,12 +81,15 @@ def test_a_feature_that_says_nothing_loses_its_scale():
     rows = rng.normal(size=(600, 4))
     y = np.sin(3 * rows[:, 0]) + 0.1 * rng.normal(size=600)
     start = [-1.0] * 4 + [np.log(0.1)]
-    value, at = _core.learn_scales(
+    search = _core.Search(
         rows, y, np.ones(600), task="regression", classes=1, kernel="rbf", max_points=100, at=start,
         centre=[0.0] * 4, groups=[0, 1, 2, 3], spread=0.3, evaluations=20,
     )  # fmt: skip
-    assert value < np.log(validation_loss(rows, y, np.ones(600), np.array(start), task="regression", max_points=100))
-    assert at[0] > max(at[1:4]) + 1
+    assert search.go_on(np.inf)
+    assert search.value < np.log(
+        validation_loss(rows, y, np.ones(600), np.array(start), task="regression", max_points=100)
+    )
+    assert search.at[0] > max(search.at[1:4]) + 1
 
 
 def test_columns_of_one_category_share_a_relevance():
@@ -165,7 +170,7 @@ def test_effects_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     category = np.eye(3)[rng.integers(3, size=200)]
     rows = np.hstack([rng.normal(size=(200, 2)).round(1), category, rng.random((200, 1)) > 0.3, np.ones((200, 1))])
-    columns, owners = feature_columns(rows, categories(rows))
+    columns, owners = at_once(feature_columns(rows, categories(rows)))
     np.testing.assert_allclose(columns.T @ columns / 200, np.diag(np.diag(columns.T @ columns / 200)), atol=1)
     wanted, of = effects(rows, categories(rows))
     assert owners.tolist() == of.tolist()
@@ -173,7 +178,10 @@ def test_effects_are_those_of_the_definition():
     residuals = rng.normal(size=(200, 2))
     products = np.einsum("ia,ib,it->abt", wanted, wanted, residuals) / 200
     # Orthonormal columns are determined up to their signs, which the squares do not show.
-    np.testing.assert_allclose(_core.pair_effects(columns, residuals), (products**2).sum(axis=2), atol=1e-12)
+    wanted_sums, width = (products**2).sum(axis=2), columns.shape[1]
+    for first, last in ((0, width), (3, 9)):
+        sums = _core.pair_effects(columns, residuals, first, last)
+        np.testing.assert_allclose(sums, np.triu(wanted_sums)[first:last], atol=1e-12)
 
 
 @pytest.mark.parametrize(("n", "d"), [(1000, 32), (2000, 100)])
@@ -181,7 +189,7 @@ def test_two_features_that_matter_together_are_selected(n, d):
     found = 0
     for seed in range(10):
         rows, y, matter = two_of_many(n, d, seed)
-        found += matter <= set(np.flatnonzero(selected(rows, np.arange(d), y[:, None], np.ones(n))))
+        found += matter <= set(np.flatnonzero(at_once(selected(rows, np.arange(d), y[:, None], np.ones(n)))))
     assert found >= 9
 
 
@@ -189,7 +197,8 @@ def test_a_feature_that_matters_alone_hides_no_pair():
     rows, y, matter = two_of_many(1000, 20, 0)
     other = next(j for j in range(20) if j not in matter)
     y = y + 15 * np.cos(rows[:, other])
-    assert matter | {other} <= set(np.flatnonzero(selected(rows, np.arange(20), y[:, None], np.ones(1000))))
+    chosen = at_once(selected(rows, np.arange(20), y[:, None], np.ones(1000)))
+    assert matter | {other} <= set(np.flatnonzero(chosen))
 
 
 def test_noise_selects_something_once_in_fifty_times():
@@ -197,7 +206,7 @@ def test_noise_selects_something_once_in_fifty_times():
     found = 0
     for _ in range(50):
         classes = np.eye(3)[rng.integers(3, size=500)]
-        found += selected(rng.normal(size=(500, 10)), np.arange(10), classes, np.ones(500)).any()
+        found += at_once(selected(rng.normal(size=(500, 10)), np.arange(10), classes, np.ones(500))).any()
     assert found <= 4
 
 
@@ -208,7 +217,7 @@ def test_a_category_is_selected_as_one_feature():
         values = rng.integers(6, size=600)
         rows = np.hstack([rng.normal(size=(600, 3)), np.eye(6)[values], rng.normal(size=(600, 3))])
         y = np.where(values == 2, 1.0, 0.0) + 0.5 * rng.normal(size=600)
-        chosen = selected(rows, categories(rows), y[:, None], np.ones(600))
+        chosen = at_once(selected(rows, categories(rows), y[:, None], np.ones(600)))
         assert chosen[3:9].all()
         others += chosen.sum() > 6
     assert others <= 2
@@ -223,7 +232,8 @@ def test_few_of_many_features_are_found(task):
     for seed in range(10):
         rows, y, matter = two_of_many(1200, 24, seed)
         y = y if task == "regression" else np.float64(y > 0)
-        kernel = KernelQuestion(Rows(rows, y, np.ones(len(y))), task, 1, ["gamma", "relevances"], 1).answer().kernels[0]
+        question = KernelQuestion(Rows(rows, y, np.ones(len(y))), task, 1, ["gamma", "relevances"], 1)
+        kernel = at_once(question.answer()).kernels[0]
         found += set(np.argsort(-kernel.relevances_of(24))[:2]) == matter
     assert found >= 9
 
@@ -233,7 +243,8 @@ def test_relevances_that_gain_nothing_are_no_kernel_of_their_own():
         rng = np.random.default_rng(seed)
         rows = rng.normal(size=(2000, 4))
         y = np.sin(rows).sum(axis=1) + 0.5 * rng.normal(size=2000)
-        chosen = KernelQuestion(Rows(rows, y, np.ones(2000)), "regression", 1, ["gamma", "relevances"], 1).answer()
+        question = KernelQuestion(Rows(rows, y, np.ones(2000)), "regression", 1, ["gamma", "relevances"], 1)
+        chosen = at_once(question.answer())
         assert len(chosen.kernels) == 1 and chosen.kernels[0].relevances == ()
 
 
@@ -244,7 +255,7 @@ def test_ranks_are_left_out_where_they_do_harm():
     given = {"task": "regression", "n_classes": 1, "chosen": ["gamma", "relevances", "ranks"], "n_threads": 1}
     smooth, ranked = np.sin(2 * rows[:, 1:]).sum(axis=1), np.sin(2 * np.log(rows[:, 0]))
     for y, with_ranks in ((smooth + 0.01 * rows[:, 0] ** 0.3, None), (ranked, True)):
-        kernel = KernelQuestion(Rows(rows, y, np.ones(2000)), **given).answer().kernels[0]
+        kernel = at_once(KernelQuestion(Rows(rows, y, np.ones(2000)), **given).answer()).kernels[0]
         assert with_ranks is None or bool(kernel.ranks) is with_ranks
 
 
@@ -268,4 +279,4 @@ def test_the_laplacian_kernel_starts_as_wide_as_the_gaussian():
 def test_threads_change_nothing():
     rows, y, _ = two_of_many(600, 12, 3)
     given = Rows(rows, y, np.ones(600)), "regression", 1, ["gamma", "relevances", "ranks", "kernel"]
-    assert KernelQuestion(*given, 1).answer() == KernelQuestion(*given, 2).answer()
+    assert at_once(KernelQuestion(*given, 1).answer()) == at_once(KernelQuestion(*given, 2).answer())

@@ -74,9 +74,10 @@ def test_every_learner_may_choose_its_width(case, tmp_path):
 @loop
 @one_a_task
 def test_the_last_width_is_that_of_a_plain_learner(case):
-    X, y = stream(case, LAST + 300)
+    X, y = stream(case, LAST + 2500)
     chosen = new(case)
     expected = chosen.learn_rows(X, y, scores=True)
+    assert chosen.choice.complete
     plain = onkel.Learner(
         chosen.learner.recipe,
         task=case.task,
@@ -87,7 +88,7 @@ def test_the_last_width_is_that_of_a_plain_learner(case):
     )
     scores = plain.learn_rows(X, y, scores=True)
     assert plain.fingerprint() == chosen.fingerprint()
-    assert scores[LAST:].tobytes() == expected[LAST:].tobytes()
+    assert scores[-100:].tobytes() == expected[-100:].tobytes()
     assert chosen.nbytes == plain.nbytes  # the first rows are gone
 
 

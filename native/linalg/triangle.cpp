@@ -108,46 +108,58 @@ Solver::Solver(Triangle lower) : below_(std::move(lower)), inverses_(below_.rows
 }
 
 Solver Solver::of_symmetric(Triangle matrix, double least) {
+  Solver result = begun(std::move(matrix), least);
+  while (result.factor_block()) {
+  }
+  return result;
+}
+
+Solver Solver::begun(Triangle matrix, double least) {
   const std::size_t n = matrix.rows();
   double largest = 0.0;
   for (std::size_t i = 0; i < matrix.size(); ++i) largest = std::max(largest, std::abs(matrix.at(i, i)));
   for (std::size_t i = matrix.size(); i < n; ++i) matrix.at(i, i) = std::max(largest, 1.0);
   const double lowest = 4 * static_cast<double>(n) * std::numeric_limits<double>::epsilon() * largest;
-  const double raise = std::max(0.0, lowest - least), floor = std::max(least, lowest) / 2;
+  const double raise = std::max(0.0, lowest - least);
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix.at(i, i) += raise;
   Solver result;
+  result.floor_ = std::max(least, lowest) / 2;
   result.below_ = std::move(matrix);
   result.inverses_.assign(n * lanes, 0.0);
-  Buffer<double> before, across(block_size);
-  for (std::size_t block = 0; block < n / lanes; ++block) {
-    double* const diagonal = result.below_.tile(block);
-    for (std::size_t j = 0; j < lanes; ++j)
-      for (std::size_t i = j; i < lanes; ++i) {
-        double rest = diagonal[i * lanes + j];
-        for (std::size_t k = 0; k < j; ++k) rest -= diagonal[i * lanes + k] * diagonal[j * lanes + k];
-        if (i == j && !(rest >= floor)) result.exact_ = false;
-        diagonal[i * lanes + j] = i == j ? std::sqrt(std::max(rest, floor)) : rest / diagonal[j * lanes + j];
-      }
-    for (std::size_t i = 0; i < lanes; ++i) std::fill(diagonal + i * lanes + i + 1, diagonal + (i + 1) * lanes, 0.0);
-    result.invert_block(block);
-    // The rows below, X D^-T, are stored with the opposite sign; then X X' is subtracted from every later tile.
-    double* const below = diagonal + block_size;
-    const std::size_t first = (block + 1) * lanes, count = n - first;
-    const double* inverse = result.inverses_.data() + block * block_size;
-    for (std::size_t i = 0; i < lanes; ++i)
-      for (std::size_t j = 0; j < lanes; ++j) across[j * lanes + i] = -inverse[i * lanes + j];
-    before.assign(below, below + count * lanes);
-    std::fill_n(below, count * lanes, 0.0);
-    const auto& routines = isa::routines<double>();
-    routines.add_products(before.data(), across.data(), lanes, lanes, lanes, below, count);
-    for (std::size_t t = block + 1; t < n / lanes; ++t) {
-      const double* rows = below + (t * lanes - first) * lanes;
-      for (std::size_t i = 0; i < lanes; ++i)
-        for (std::size_t j = 0; j < lanes; ++j) across[j * lanes + i] = -rows[i * lanes + j];
-      routines.add_products(rows, across.data(), lanes, lanes, lanes, result.below_.tile(t), n - t * lanes);
-    }
-  }
   return result;
+}
+
+bool Solver::factor_block() {
+  const std::size_t n = below_.rows(), block = n_factored_;
+  if (block == n / lanes) return false;
+  double* const diagonal = below_.tile(block);
+  for (std::size_t j = 0; j < lanes; ++j)
+    for (std::size_t i = j; i < lanes; ++i) {
+      double rest = diagonal[i * lanes + j];
+      for (std::size_t k = 0; k < j; ++k) rest -= diagonal[i * lanes + k] * diagonal[j * lanes + k];
+      if (i == j && !(rest >= floor_)) exact_ = false;
+      diagonal[i * lanes + j] = i == j ? std::sqrt(std::max(rest, floor_)) : rest / diagonal[j * lanes + j];
+    }
+  for (std::size_t i = 0; i < lanes; ++i) std::fill(diagonal + i * lanes + i + 1, diagonal + (i + 1) * lanes, 0.0);
+  invert_block(block);
+  // The rows below, X D^-T, are stored with the opposite sign; then X X' is subtracted from every later tile.
+  double* const below = diagonal + block_size;
+  const std::size_t first = (block + 1) * lanes, count = n - first;
+  const double* inverse = inverses_.data() + block * block_size;
+  Buffer<double> before(below, below + count * lanes), across(block_size);
+  for (std::size_t i = 0; i < lanes; ++i)
+    for (std::size_t j = 0; j < lanes; ++j) across[j * lanes + i] = -inverse[i * lanes + j];
+  std::fill_n(below, count * lanes, 0.0);
+  const auto& routines = isa::routines<double>();
+  routines.add_products(before.data(), across.data(), lanes, lanes, lanes, below, count);
+  for (std::size_t t = block + 1; t < n / lanes; ++t) {
+    const double* rows = below + (t * lanes - first) * lanes;
+    for (std::size_t i = 0; i < lanes; ++i)
+      for (std::size_t j = 0; j < lanes; ++j) across[j * lanes + i] = -rows[i * lanes + j];
+    routines.add_products(rows, across.data(), lanes, lanes, lanes, below_.tile(t), n - t * lanes);
+  }
+  ++n_factored_;
+  return true;
 }
 
 // Column by column, by forward substitution.

@@ -58,6 +58,9 @@ class Solver {
   // The Cholesky factor of a symmetric matrix whose eigenvalues are known to be at least `least`. Where that is below
   // the rounding error of the largest entry, the diagonal is raised to that error, so that a factor always exists.
   static Solver of_symmetric(Triangle matrix, double least);
+  // The same, of which nothing is factored yet: a block of columns by each call, which returns whether there was one.
+  static Solver begun(Triangle matrix, double least);
+  bool factor_block();
   // Whether the matrix has this factor, its diagonal raised or not: every pivot was positive beyond rounding.
   bool is_exact() const { return exact_; }
   // x <- L^-1 x, of a lower triangular x.
@@ -78,6 +81,8 @@ class Solver {
   Triangle below_;
   Buffer<double> inverses_;  // [block][8][8]
   bool exact_ = true;
+  double floor_ = 0.0;          // of a pivot
+  std::size_t n_factored_ = 0;  // blocks
 };
 
 }  // namespace onkel

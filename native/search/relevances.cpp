@@ -12,8 +12,9 @@
 namespace onkel {
 namespace {
 
-constexpr std::size_t rows_at_once = 64;
-constexpr std::size_t updated_rows = 4;  // by isa::update_rows
+constexpr std::size_t rows_at_once = 64, slice = 1'000'000;  // multiplications
+constexpr std::size_t updated_rows = 4;                      // by isa::update_rows
+constexpr std::size_t exponential = 16;  // features that take as long as the exponential of a kernel value
 constexpr int max_newton_steps = 40, max_halvings = 20;
 constexpr int max_conjugate_steps = 50;
 constexpr double converged = 1e-7;  // bound on the Newton decrement before the last step, per row
@@ -36,6 +37,11 @@ constexpr std::size_t remembered = 8;
 constexpr std::size_t tries = 3;      // evaluations that must gain together ...
 constexpr double least_gain = 0.003;  // ... so much, or the search ends
 
+// How many rows make a slice, each of which takes so much work.
+std::size_t rows_for(std::size_t work) {
+  return std::clamp<std::size_t>(slice / std::max<std::size_t>(work, 1), 1, rows_at_once);
+}
+
 double dot(std::span<const double> a, std::span<const double> b) {
   double sum = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
@@ -44,8 +50,9 @@ double dot(std::span<const double> a, std::span<const double> b) {
 
 }  // namespace
 
-ValidationLoss::ValidationLoss(const Data& data)
+ValidationLoss::ValidationLoss(const Data& data, Pace& pace)
     : data_(data),
+      pace_(pace),
       outputs_(data.task == Task::multiclass ? data.classes : 1),
       points_(std::min(data.max_points, data.count / 2)),
       columns_(points_ + 1),
@@ -72,8 +79,13 @@ ValidationLoss::ValidationLoss(const Data& data)
   }
 }
 
-// phi[row] = (k(row, point_1), ..., the constant, 0 ...).
-void ValidationLoss::compute_kernel(std::span<const double> at) {
+// The work of going once over the kernel values of some rows, for each output.
+double ValidationLoss::pass(std::size_t rows) const {
+  return static_cast<double>(rows) * static_cast<double>(columns_) * static_cast<double>(outputs_);
+}
+
+// Scaled rows, and points as tiles.
+void ValidationLoss::scale(std::span<const double> at) {
   const std::size_t n = data_.count, d = data_.width, lanes = isa::lanes<double>,
                     n_tiles = (points_ + lanes - 1) / lanes;
   std::vector<double> scales(d);
@@ -86,9 +98,15 @@ void ValidationLoss::compute_kernel(std::span<const double> at) {
     for (std::size_t j = 0; j < d; ++j)
       tiles_[(k / lanes * d + j) * lanes + k % lanes] = scaled_[place_[k] * features_ + j];
   phi_.resize(n * stride_);
+}
+
+// phi[row] = (k(row, point_1), ..., the constant, 0 ...), of the rows [begin, end).
+void ValidationLoss::compute_kernel(std::size_t begin, std::size_t end) {
+  constexpr std::size_t lanes = isa::lanes<double>;
   const Kernel kernel{data_.base, Shape::exponential, 1.0, 0.0, 1};
-  isa::routines<double>().tile(kernel, scaled_.data(), n, features_, tiles_.data(), n_tiles, d, phi_.data(), stride_);
-  for (std::size_t i = 0; i < n; ++i) {
+  isa::routines<double>().tile(kernel, scaled_.data() + begin * features_, end - begin, features_, tiles_.data(),
+                               (points_ + lanes - 1) / lanes, data_.width, phi_.data() + begin * stride_, stride_);
+  for (std::size_t i = begin; i < end; ++i) {
     double* row = phi_.data() + i * stride_;
     row[points_] = Basis::constant_value;
     std::fill(row + columns_, row + stride_, 0.0);
@@ -190,20 +208,22 @@ void ValidationLoss::add_products(std::span<const double> shares, const Buffer<d
 }
 
 // sum_ik g_ik |z_ij - z_kj|.
-Buffer<double> ValidationLoss::weighed_differences() const {
+Sliced<Buffer<double>> ValidationLoss::weighed_differences() const {
   Buffer<double> sums(features_, 0.0), points(stride_ * features_, 0.0);
   for (std::size_t k = 0; k < points_; ++k)
     std::copy_n(scaled_.data() + place_[k] * features_, features_, points.data() + k * features_);
-  for (std::size_t i = 0; i < data_.count; ++i)
+  for (std::size_t i = 0; i < data_.count; ++i) {
     isa::routines<double>().weigh_differences(g_.data() + i * stride_, stride_, scaled_.data() + i * features_,
                                               points.data(), sums.data(), features_);
-  return sums;
+    co_await pace_.did(static_cast<double>(stride_ * features_));
+  }
+  co_return sums;
 }
 
 // sum_ik g_ik (z_ij - z_kj)^2 = sum_i z_ij (z_ij sum_k g_ik - 2 sum_k g_ik z_kj) + sum_k z_kj^2 sum_i g_ik: a product
 // of matrices, a third of the work of the differences. z is measured from the mean of the points, so that little
 // cancels, unless there are outliers.
-Buffer<double> ValidationLoss::weighed_squares() const {
+Sliced<Buffer<double>> ValidationLoss::weighed_squares() const {
   constexpr std::size_t lanes = isa::lanes<double>;
   const std::size_t tile_stride = points_ * lanes;
   Buffer<double> mean(features_, 0.0), tiles(features_ * points_), products(rows_at_once * features_);
@@ -212,13 +232,17 @@ Buffer<double> ValidationLoss::weighed_squares() const {
       mean[j] += scaled_[place_[k] * features_ + j] / static_cast<double>(points_);
   for (std::size_t i = 0; i < data_.count; ++i)
     for (std::size_t j = 0; j < features_; ++j)
-      if (!(std::abs(scaled_[i * features_ + j] - mean[j]) < far_away)) return weighed_squares_of_differences();
+      if (!(std::abs(scaled_[i * features_ + j] - mean[j]) < far_away)) {
+        Buffer<double> exact = co_await weighed_squares_of_differences();
+        co_return exact;
+      }
   for (std::size_t k = 0; k < points_; ++k)
     for (std::size_t j = 0; j < features_; ++j)
       tiles[j / lanes * tile_stride + k * lanes + j % lanes] = scaled_[place_[k] * features_ + j] - mean[j];
   Buffer<double> sums(features_, 0.0), of_points(stride_, 0.0);
-  for (std::size_t begin = 0; begin < data_.count; begin += rows_at_once) {
-    const std::size_t n = std::min(rows_at_once, data_.count - begin);
+  const std::size_t at_once = rows_for(points_ * features_);
+  for (std::size_t begin = 0; begin < data_.count; begin += at_once) {
+    const std::size_t n = std::min(at_once, data_.count - begin);
     isa::routines<double>().multiply_tiles(g_.data() + begin * stride_, n, stride_, tiles.data(), features_ / lanes,
                                            tile_stride, points_, products.data(), features_);
     for (std::size_t i = 0; i < n; ++i) {
@@ -234,37 +258,46 @@ Buffer<double> ValidationLoss::weighed_squares() const {
         sums[j] += z * (z * total - 2 * products[i * features_ + j]);
       }
     }
+    co_await pace_.did(static_cast<double>(n * points_ * features_));
   }
   for (std::size_t k = 0; k < points_; ++k)
     for (std::size_t j = 0; j < features_; ++j) {
       const double z = tiles[j / lanes * tile_stride + k * lanes + j % lanes];
       sums[j] += of_points[k] * z * z;
     }
-  return sums;
+  co_return sums;
 }
 
 // The same, pair by pair; a pair without weight may be infinitely far apart.
-Buffer<double> ValidationLoss::weighed_squares_of_differences() const {
+Sliced<Buffer<double>> ValidationLoss::weighed_squares_of_differences() const {
   Buffer<double> sums(features_, 0.0);
-  for (std::size_t i = 0; i < data_.count; ++i)
+  for (std::size_t i = 0; i < data_.count; ++i) {
     for (std::size_t k = 0; k < points_; ++k) {
       const double g = g_[i * stride_ + k];
       if (g == 0) continue;
       const double *x = scaled_.data() + i * features_, *point = scaled_.data() + place_[k] * features_;
       for (std::size_t j = 0; j < features_; ++j) sums[j] += g * ((x[j] - point[j]) * (x[j] - point[j]));
     }
-  return sums;
+    co_await pace_.did(static_cast<double>(points_ * features_));
+  }
+  co_return sums;
 }
 
-double ValidationLoss::operator()(std::span<const double> at, std::span<double> gradient) {
-  compute_kernel(at);
+Sliced<double> ValidationLoss::at(std::span<const double> at, std::span<double> gradient) {
+  scale(at);
+  const std::size_t work = points_ * (data_.width + exponential);
+  for (std::size_t begin = 0; begin < data_.count; begin += rows_for(work)) {
+    const std::size_t end = std::min(data_.count, begin + rows_for(work));
+    compute_kernel(begin, end);
+    co_await pace_.did(static_cast<double>((end - begin) * work));
+  }
   const bool with_gradient = !gradient.empty();
   if (with_gradient) g_.assign((data_.count + updated_rows) * stride_, 0.0);
   const double lam = std::max(least_lam, std::exp(at[data_.width]));
   double slope = 0.0;
-  const double loss =
-      validate(0, lam, with_gradient ? &slope : nullptr) + validate(1, lam, with_gradient ? &slope : nullptr);
-  if (!with_gradient) return loss;
+  double loss = co_await validate(0, lam, with_gradient ? &slope : nullptr);
+  loss += co_await validate(1, lam, with_gradient ? &slope : nullptr);
+  if (!with_gradient) co_return loss;
   // dl/dtheta_j = -p sum_ik g_ik k_ik |z_ij - z_kj|^p, z the scaled rows.
   for (std::size_t i = 0; i < data_.count; ++i) {
     double* const g = g_.data() + i * stride_;
@@ -272,10 +305,11 @@ double ValidationLoss::operator()(std::span<const double> at, std::span<double> 
     std::fill(g + points_, g + stride_, 0.0);
   }
   const bool squared = data_.base == Base::squared_distance;
-  const Buffer<double> sums = squared ? weighed_squares() : weighed_differences();
+  Sliced<Buffer<double>> weighed = squared ? weighed_squares() : weighed_differences();
+  const Buffer<double> sums = co_await weighed;
   for (std::size_t j = 0; j < data_.width; ++j) gradient[j] = (squared ? -2.0 : -1.0) * sums[j];
   gradient[data_.width] = lam > least_lam ? slope : 0.0;
-  return loss;
+  co_return loss;
 }
 
 // e and v at the present scores, and the loss there.
@@ -312,7 +346,7 @@ double ValidationLoss::move(Fit& fit, std::vector<double> a) const {
 }
 
 // phi' V phi + lam K, factored.
-Solver ValidationLoss::hessian(const Fit& fit) const {
+Sliced<Solver> ValidationLoss::hessian(const Fit& fit) const {
   const std::size_t size = round_up(columns_, Triangle::lanes), n = fit.v.size();
   Buffer<double> weighted(size * rows_at_once);
   Triangle h(columns_);
@@ -321,7 +355,11 @@ Solver ValidationLoss::hessian(const Fit& fit) const {
     const double* rows = phi_.data() + (fit.fold->begin + begin) * stride_;
     for (std::size_t j = 0; j < size; ++j)
       for (std::size_t i = 0; i < m; ++i) weighted[j * m + i] = fit.v[begin + i] * rows[i * stride_ + j];
-    h.add_products(weighted.data(), rows, stride_, m);
+    for (std::size_t j = 0; j < size; j += Triangle::lanes) {
+      isa::routines<double>().add_products(weighted.data() + j * m, rows + j, stride_, m, m,
+                                           h.tile(j / Triangle::lanes), size - j);
+      co_await pace_.did(static_cast<double>(m * Triangle::lanes * (size - j)));
+    }
   }
   for (std::size_t k = 0; k < points_; ++k)
     for (std::size_t l = 0; l <= k; ++l) h.at(k, l) += fit.lam * phi_[place_[k] * stride_ + l];
@@ -329,7 +367,10 @@ Solver ValidationLoss::hessian(const Fit& fit) const {
   double largest = 0.0;
   for (std::size_t k = 0; k < columns_; ++k) largest = std::max(largest, h.at(k, k));
   for (std::size_t k = 0; k < columns_; ++k) h.at(k, k) += tiny * largest;
-  return Solver::of_symmetric(std::move(h), std::numeric_limits<double>::min());
+  Solver factor = Solver::begun(std::move(h), std::numeric_limits<double>::min());
+  for (std::size_t rest = size; factor.factor_block(); rest -= Triangle::lanes)
+    co_await pace_.did(static_cast<double>(rest * rest * Triangle::lanes / 2));
+  co_return factor;
 }
 
 // H^-1 x for each output, H as it was factored.
@@ -348,10 +389,10 @@ std::vector<double> ValidationLoss::solved(const Fit& fit, std::vector<double> x
 // H^-1 x with the present H. In logistic regression the curvature changes from step to step: the Cholesky factor of the
 // first one preconditions conjugate gradients, since a factorisation costs as much as many of their steps. Once these
 // steps have cost as much, as they do while rare labels are being learned, the curvature is factored anew.
-std::vector<double> ValidationLoss::solved_here(Fit& fit, std::vector<double> rest, double tolerance) const {
-  if (!is_logistic()) return solved(fit, std::move(rest));
+Sliced<std::vector<double>> ValidationLoss::solved_here(Fit& fit, std::vector<double> rest, double tolerance) const {
+  if (!is_logistic()) co_return solved(fit, std::move(rest));
   if (fit.conjugate_steps >= max_conjugate_steps) {
-    fit.factor = hessian(fit);
+    fit.factor = co_await hessian(fit);
     fit.conjugate_steps = 0;
   }
   std::vector<double> x(rest.size(), 0.0), near = solved(fit, rest), direction = near;
@@ -367,8 +408,9 @@ std::vector<double> ValidationLoss::solved_here(Fit& fit, std::vector<double> re
     near = solved(fit, rest);
     const double before = std::exchange(length, dot(rest, near));
     for (std::size_t i = 0; i < x.size(); ++i) direction[i] = near[i] + length / before * direction[i];
+    co_await pace_.did(2 * pass(fit.v.size() + columns_));
   }
-  return x;
+  co_return x;
 }
 
 // phi' e - lam K a: minus the slope of the penalised loss in the coefficients.
@@ -380,26 +422,26 @@ std::vector<double> ValidationLoss::descent(const Fit& fit) const {
 }
 
 // One step of Newton's method from the scores at the previous scales, which are close to those at the present ones; for
-// squared errors that is kernel ridge regression, whatever the scores. Returns the penalised loss.
-double ValidationLoss::fit_ridge(Fit& fit) const {
+// squared errors that is kernel ridge regression, whatever the scores. In logistic regression further steps follow,
+// each halved until it helps. Returns the penalised loss.
+Sliced<double> ValidationLoss::fitted(Fit& fit) const {
   judge(fit);
-  fit.factor = hessian(fit);
+  fit.factor = co_await hessian(fit);
   std::vector<double> wanted(fit.e.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = fit.v[i / outputs_] * fit.fold->scores[i] + fit.e[i];
-  return move(fit, solved(fit, transposed_times(wanted, fit.fold->begin, fit.fold->end)));
-}
-
-// The further steps, each halved until it helps; `value` is the penalised loss before them.
-void ValidationLoss::fit_logistic(Fit& fit, double value) const {
+  double value = move(fit, solved(fit, transposed_times(wanted, fit.fold->begin, fit.fold->end)));
+  co_await pace_.did(2 * pass(fit.v.size() + columns_));
   double least = std::numeric_limits<double>::infinity();  // the smallest decrement so far
   int stalls = 0;
-  for (int step = 0; step < max_newton_steps; ++step) {
-    const std::vector<double> rest = descent(fit), towards = solved_here(fit, rest, rough), before = fit.a;
+  for (int step = 0; is_logistic() && step < max_newton_steps; ++step) {
+    const std::vector<double> rest = descent(fit), before = fit.a;
+    const std::vector<double> towards = co_await solved_here(fit, rest, rough);
     double length = 1.0, reached = value;
     for (int halving = 0; halving < max_halvings; ++halving, length /= 2) {
       std::vector<double> next = before;
       for (std::size_t i = 0; i < next.size(); ++i) next[i] = before[i] + length * towards[i];
       reached = move(fit, std::move(next));
+      co_await pace_.did(pass(fit.v.size() + columns_));
       if (reached <= value) break;
     }
     const double gain = value - reached;
@@ -410,6 +452,7 @@ void ValidationLoss::fit_logistic(Fit& fit, double value) const {
     least = std::min(least, decrement);
     value = reached;
   }
+  co_return value;
 }
 
 // The loss of the fit on the other fold, and its slope in each score there, [row][output].
@@ -429,43 +472,48 @@ std::pair<double, std::vector<double>> ValidationLoss::loss_elsewhere(const Fit&
 
 // The derivative with respect to each kernel value, divided by that value: r a' on the other fold, e u' - v (phi u) a'
 // on the fold of the fit, -lam u a' among the points; u is the adjoint.
-void ValidationLoss::add_gradient(const Fit& fit, const std::vector<double>& u, const Fold& other,
-                                  const std::vector<double>& r) {
+Sliced<double> ValidationLoss::add_gradient(const Fit& fit, const std::vector<double>& u, const Fold& other,
+                                            const std::vector<double>& r) {
   const std::vector<double> along = times(u, fit.fold->begin, fit.fold->end);
   const Buffer<double> fitted = padded(fit.a, points_), adjoint = padded(u, points_);
   std::vector<double> down(along.size());
   for (std::size_t i = 0; i < down.size(); ++i) down[i] = -fit.v[i / outputs_] * along[i];
+  co_await pace_.did(pass(fit.v.size()));
   add_products(r, fitted, other.begin);
+  co_await pace_.did(pass(r.size() / outputs_));
   add_products(down, fitted, fit.fold->begin);
+  co_await pace_.did(pass(fit.v.size()));
   add_products(fit.e, adjoint, fit.fold->begin);
+  co_await pace_.did(pass(fit.v.size()));
   for (std::size_t k = 0; k < points_; ++k)
     for (std::size_t o = 0; o < outputs_; ++o)
       isa::routines<double>().axpy(-fit.lam * u[o * columns_ + k], fitted.data() + o * stride_,
                                    g_.data() + place_[k] * stride_, stride_);
+  co_return 0.0;
 }
 
 // The loss on the other fold of the function fitted to this one; adds the derivative with respect to each kernel value
 // to g_, and that with respect to log lambda to `slope`, where that is wanted.
-double ValidationLoss::validate(std::size_t which, double lam, double* slope) {
+Sliced<double> ValidationLoss::validate(std::size_t which, double lam, double* slope) {
   const Fold& other = folds_[1 - which];
   Fit fit{.fold = &folds_[which], .lam = lam};
-  const double value = fit_ridge(fit);
-  if (is_logistic()) fit_logistic(fit, value);
+  co_await fitted(fit);
   auto [loss, r] = loss_elsewhere(fit, other);
-  if (slope == nullptr) return loss;
-  const std::vector<double> u = solved_here(fit, transposed_times(r, other.begin, other.end), exact);
+  co_await pace_.did(pass(other.end - other.begin));
+  if (slope == nullptr) co_return loss;
+  const std::vector<double> u = co_await solved_here(fit, transposed_times(r, other.begin, other.end), exact);
   *slope -= lam * dot(u, penalty_times(fit.a));
   // The loss at the limit of Newton's method, to second order in the distance from it.
   if (is_logistic()) {
     const std::vector<double> rest = descent(fit);
     for (std::size_t i = 0; i < rest.size(); ++i) loss += u[i] * rest[i];
   }
-  add_gradient(fit, u, other, r);
-  return loss;
+  co_await pace_.did(2 * pass(fit.v.size() + columns_));
+  co_await add_gradient(fit, u, other, r);
+  co_return loss;
 }
 
-double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
-                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& should_continue) {
+Sliced<double> minimise(const Objective& objective, std::vector<double>& at, std::size_t evaluations) {
   const std::size_t n = at.size();
   struct Pair {
     std::vector<double> moved, turned;
@@ -473,13 +521,13 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
   };
   std::deque<Pair> pairs;
   std::vector<double> gradient(n), next(n), next_gradient(n), direction(n);
-  double value = objective(at, gradient);
+  double value = co_await objective(at, gradient);
   std::size_t evaluated = 1;
   std::vector<double> values = {value};  // the smallest value after each evaluation
   const auto gains = [&] {
     return values.size() <= tries || values.end()[-1 - static_cast<int>(tries)] - value >= least_gain;
   };
-  while (evaluated < evaluations && gains() && should_continue()) {
+  while (evaluated < evaluations && gains()) {
     direction = gradient;
     std::vector<double> shares;
     for (auto pair = pairs.rbegin(); pair != pairs.rend(); ++pair) {
@@ -504,9 +552,9 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
     const double descent = -dot(gradient, direction);
     if (!(descent < 0)) break;
     bool found = false;
-    for (; evaluated < evaluations && !found && gains() && should_continue(); length *= 0.4) {
+    for (; evaluated < evaluations && !found && gains(); length *= 0.4) {
       for (std::size_t i = 0; i < n; ++i) next[i] = at[i] - length * direction[i];
-      const double reached = objective(next, next_gradient);
+      const double reached = co_await objective(next, next_gradient);
       ++evaluated;
       found = std::isfinite(reached) && reached <= value + 1e-4 * length * descent;
       values.push_back(found ? reached : value);
@@ -526,35 +574,37 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
     if (!found && evaluated >= evaluations) break;
     if (!found) pairs.clear();
   }
-  return value;
+  co_return value;
 }
 
-double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre,
-                    std::span<const std::size_t> groups, double spread, std::size_t evaluations,
-                    std::vector<double>& at, const std::function<bool()>& should_continue) {
-  ValidationLoss loss(data);
-  const std::size_t d = data.width;
-  const double stiffness = std::isfinite(spread) ? 1 / (spread * static_cast<double>(data.count)) : 0.0;
-  const auto objective = [&](std::span<const double> x, std::span<double> gradient) {
-    const double value = loss(x, gradient);
-    for (double& slope : gradient) slope /= value;
-    double mean = 0.0, penalty = 0.0;
-    for (std::size_t j = 0; j < d; ++j) mean += (x[j] - centre[j]) / static_cast<double>(d);
-    for (std::size_t j = 0; j < d; ++j) {
-      const double apart = x[j] - centre[j] - mean;
-      penalty += stiffness * apart * apart;
-      gradient[j] += 2 * stiffness * apart;
-    }
-    // Within the space of tied scales the gradient of a group is the mean of its members'.
-    std::vector<double> sums(d, 0.0), sizes(d, 0.0);
-    for (std::size_t j = 0; j < d; ++j) {
-      sums[groups[j]] += gradient[j];
-      sizes[groups[j]] += 1.0;
-    }
-    for (std::size_t j = 0; j < d; ++j) gradient[j] = sums[groups[j]] / sizes[groups[j]];
-    return std::log(value) + penalty;
+Sliced<double> Search::objective(std::span<const double> x, std::span<double> gradient) {
+  const double value = co_await loss_.at(x, gradient);
+  const std::size_t d = data_.width;
+  const double stiffness = std::isfinite(start_.spread) ? 1 / (start_.spread * static_cast<double>(data_.count)) : 0.0;
+  for (double& slope : gradient) slope /= value;
+  double mean = 0.0, penalty = 0.0;
+  for (std::size_t j = 0; j < d; ++j) mean += (x[j] - start_.centre[j]) / static_cast<double>(d);
+  for (std::size_t j = 0; j < d; ++j) {
+    const double apart = x[j] - start_.centre[j] - mean;
+    penalty += stiffness * apart * apart;
+    gradient[j] += 2 * stiffness * apart;
+  }
+  // Within the space of tied scales the gradient of a group is the mean of its members'.
+  std::vector<double> sums(d, 0.0), sizes(d, 0.0);
+  for (std::size_t j = 0; j < d; ++j) {
+    sums[start_.groups[j]] += gradient[j];
+    sizes[start_.groups[j]] += 1.0;
+  }
+  for (std::size_t j = 0; j < d; ++j) gradient[j] = sums[start_.groups[j]] / sizes[start_.groups[j]];
+  co_return std::log(value) + penalty;
+}
+
+Sliced<double> Search::whole() {
+  if (start_.evaluations == 0) co_return co_await loss_.at(start_.at, {});
+  const Objective objective = [this](std::span<const double> x, std::span<double> gradient) {
+    return this->objective(x, gradient);
   };
-  return minimise(objective, at, evaluations, should_continue);
+  co_return co_await minimise(objective, start_.at, start_.evaluations);
 }
 
 }  // namespace onkel

@@ -18,6 +18,7 @@
 #include "first_order/loss.hpp"
 #include "isa/isa.hpp"
 #include "linalg/triangle.hpp"
+#include "search/slices.hpp"
 
 namespace onkel {
 
@@ -33,12 +34,11 @@ class ValidationLoss {
     Base base = Base::squared_distance;  // or manhattan
     std::size_t max_points = 300;
   };
-  explicit ValidationLoss(const Data& data);
+  ValidationLoss(const Data& data, Pace& pace);
 
-  std::size_t width() const { return data_.width; }
   // The loss at these log scales and, the last value, log lambda. `gradient` has the same length, or
   // none where only the loss is wanted.
-  double operator()(std::span<const double> at, std::span<double> gradient);
+  Sliced<double> at(std::span<const double> at, std::span<double> gradient);
 
  private:
   struct Fold {
@@ -57,30 +57,33 @@ class ValidationLoss {
   };
 
   bool is_logistic() const { return data_.task == Task::binary; }
-  void compute_kernel(std::span<const double> at);
-  double validate(std::size_t fold, double lam, double* slope);
+  double pass(std::size_t rows) const;
+  void scale(std::span<const double> at);
+  void compute_kernel(std::size_t begin, std::size_t end);
+  Sliced<double> validate(std::size_t fold, double lam, double* slope);
   double judge(Fit& fit) const;
   double move(Fit& fit, std::vector<double> a) const;
-  Solver hessian(const Fit& fit) const;
+  Sliced<Solver> hessian(const Fit& fit) const;
   std::vector<double> solved(const Fit& fit, std::vector<double> x) const;
-  std::vector<double> solved_here(Fit& fit, std::vector<double> rest, double tolerance) const;
+  Sliced<std::vector<double>> solved_here(Fit& fit, std::vector<double> rest, double tolerance) const;
   std::vector<double> descent(const Fit& fit) const;
-  double fit_ridge(Fit& fit) const;
-  void fit_logistic(Fit& fit, double value) const;
+  Sliced<double> fitted(Fit& fit) const;
   std::pair<double, std::vector<double>> loss_elsewhere(const Fit& fit, const Fold& other) const;
-  void add_gradient(const Fit& fit, const std::vector<double>& u, const Fold& other, const std::vector<double>& r);
+  Sliced<double> add_gradient(const Fit& fit, const std::vector<double>& u, const Fold& other,
+                              const std::vector<double>& r);
   std::vector<double> times(std::span<const double> coefficients, std::size_t begin, std::size_t end) const;
   std::vector<double> transposed_times(std::span<const double> values, std::size_t begin, std::size_t end) const;
   std::vector<double> curved(std::span<const double> coefficients, std::span<const double> v, double lam,
                              std::size_t begin, std::size_t end) const;
   void add_products(std::span<const double> shares, const Buffer<double>& values, std::size_t begin);
-  Buffer<double> weighed_differences() const;
-  Buffer<double> weighed_squares() const;
-  Buffer<double> weighed_squares_of_differences() const;
+  Sliced<Buffer<double>> weighed_differences() const;
+  Sliced<Buffer<double>> weighed_squares() const;
+  Sliced<Buffer<double>> weighed_squares_of_differences() const;
   Buffer<double> padded(std::span<const double> coefficients, std::size_t columns) const;
   std::vector<double> penalty_times(std::span<const double> coefficients) const;
 
   Data data_;
+  Pace& pace_;
   std::size_t outputs_, points_, columns_, stride_;
   double total_ = 0.0;              // the sum of the weights
   std::vector<std::size_t> order_;  // the rows, fold by fold
@@ -95,16 +98,43 @@ class ValidationLoss {
 
 // L-BFGS with a limited number of evaluations of `objective(at, gradient)`, from `at`, which becomes the best point
 // found; returns its value. It ends when three evaluations have reduced it by less than 0.003, which is 0.3 % of the
-// loss where the objective is its logarithm, and early when `should_continue` returns false.
-double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
-                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& should_continue);
+// loss where the objective is its logarithm.
+using Objective = std::function<Sliced<double>(std::span<const double>, std::span<double>)>;
+Sliced<double> minimise(const Objective& objective, std::vector<double>& at, std::size_t evaluations);
 
-// Learns the scales from these rows: minimises log(loss) + sum_j (theta_j - centre_j - mean)^2 / (spread h) over theta
-// and log lambda, with h the number of rows, from `at` (log scales and log lambda), which becomes the best point found.
-// With an infinite `spread` there is no penalty. Features of the same group (an index below the number of features)
-// share their scale, and must start with the same one.
-double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre,
-                    std::span<const std::size_t> groups, double spread, std::size_t evaluations,
-                    std::vector<double>& at, const std::function<bool()>& should_continue);
+// Where a search starts, and what it may do. Features of the same group (an index below the number of features) share
+// their scale, and must start with the same one.
+struct Start {
+  std::vector<double> at;  // log scales and log lambda
+  std::vector<double> centre{};
+  std::vector<std::size_t> groups{};
+  double spread = 0.0;
+  std::size_t evaluations = 0;
+};
+
+// Learns the scales from these rows, in slices: minimises log(loss) + sum_j (theta_j - centre_j - mean)^2 / (spread h)
+// over theta and log lambda, with h the number of rows. With an infinite `spread` there is no penalty. Without
+// evaluations it computes the loss where it starts.
+class Search {
+ public:
+  Search(const ValidationLoss::Data& data, Start start)
+      : data_(data), start_(std::move(start)), loss_(data, pace_), slices_(whole()) {}
+
+  // Goes on until about so much work was done, counted from the beginning; returns whether it has ended.
+  bool run(double until) { return slices_.run(pace_, until); }
+  double spent() const { return pace_.spent; }
+  double value() { return slices_.result(); }
+  const std::vector<double>& at() const { return start_.at; }  // the best point found
+
+ private:
+  Sliced<double> whole();
+  Sliced<double> objective(std::span<const double> x, std::span<double> gradient);
+
+  Pace pace_;
+  ValidationLoss::Data data_;
+  Start start_;
+  ValidationLoss loss_;
+  Sliced<double> slices_;
+};
 
 }  // namespace onkel

@@ -72,6 +72,7 @@ def case_of(seed: int) -> Case:
         change_at=at,
         exports=draw.random() < 0.25 and not calls_back,
         is_saved=not calls_back,
+        carried=draw.choice([0.0, 1e5, 1e6]),
     )
 
 
@@ -113,6 +114,7 @@ def _growing(draw: random.Random, seed: int) -> Case:
         change_at=at,
         exports=draw.random() < 0.4,
         grows=True,
+        carried=draw.choice([0.0, 3e5, 1e6, 3e6]),
     )
 
 

@@ -29,6 +29,7 @@ class Case:
     exports: bool = False  # whether all that can be exported is compared, too
     is_saved: bool = True  # whether the model can be a file
     grows: bool = False  # whether regions grow of few rows
+    carried: float = 0.0  # the work of a choice that each row carries, if not the usual one
 
     @property
     def is_interrupted(self) -> bool:
@@ -41,7 +42,7 @@ import numpy as np, pandas as pd
 from scipy.sparse import csr_array
 import onkel
 from onkel.parts import *
-from growing import growing_early
+from growing import carrying, growing_early
 from interrupting import interrupted_at, interrupted_at_check
 
 file = os.path.join(tempfile.mkdtemp(), "model.onkel")
@@ -129,6 +130,7 @@ def text_of(case: Case) -> str:
 
 def _function(name: str, case: Case, steps: list[str]) -> list[str]:
     around = ["@growing_early(rows=64, largest=15, points=6)"] if case.grows else []
+    around += [f"@carrying({case.carried})"] if case.carried else []
     return [*around, f"def {name}():", *(f"    {step}" for step in steps), ""]
 
 

@@ -69,6 +69,7 @@ def _smaller_ones(case: Case) -> Iterator[Case]:
     """The case with one thing less, the largest first."""
     pieces = case.pieces
     yield replace(case, exports=False)
+    yield replace(case, carried=0.0)
     yield replace(case, n_jobs=None)
     yield replace(case, change="", change_at=0)
     yield replace(case, pieces=tuple(replace(piece, interruption="") for piece in pieces))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,66 +13,53 @@ from onkel.choice.competition import Competition
 from onkel.choice.kernels import Chosen, KernelQuestion
 from onkel.choice.rows import Rows, median_distance
 from onkel.choice.search import MOST_ROWS
-from onkel.choice.targets import searched
+from onkel.choice.steps import Steps
+from onkel.choice.targets import targets_of
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, Linear, SecondOrder
 
 
-def first_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner:
-    """Return a learner that has learned from all rows of a stream with the kernel and the λ that are best for them;
-    the learner itself, if it has these."""
-    fresh = chosen_learner(own, rows, chosen)
-    if (fresh.kernel, fresh.recipe) == (own.kernel, own.recipe):
-        return own
-    fresh.learn_rows(rows.rows, rows.y, rows.weight)
-    return fresh
-
-
-def chosen_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner:
+def chosen_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Steps[Learner]:
     """Return a learner that has learned nothing, with the kernel and the λ that are best for the rows."""
     kernel, lam, may_be_linear = own.kernel, lam_of(own), False
     if "gamma" in chosen and len(rows) >= stages.FIRST[0]:
         if len(rows) < stages.COMPETE:
             kernel = RBF(1.0 / median_distance(rows.rows))
         else:
-            question = _question(own, rows, chosen)
-            kernel = _together(own, question.answer())
+            question = yield from _question(own, rows, chosen)
+            kernel = _together(own, (yield from question.answer()))
             may_be_linear = "kernel" in chosen and question.is_wide and issparse(rows.rows)
     if len(rows) >= stages.COMPETE and isinstance(own.recipe, SecondOrder):
         competition = Competition(own, rows[-MOST_ROWS:], n_classes_in(own, rows))
         lam = GaussianPrior().lam if "lam" in chosen else lam
         if "gamma" in chosen and own.in_order and not isinstance(own.kernel, Linear):
-            kernel = competition.best_kernel(kernel, own.kernel, lam)
+            kernel = yield from competition.best_kernel(kernel, own.kernel, lam)
         if "lam" in chosen:
-            lam = competition.best_lam(kernel, lam)
+            lam = yield from competition.best_lam(kernel, lam)
             if may_be_linear:
-                kernel, lam = Competition(own, rows, n_classes_in(own, rows)).or_linear(kernel, lam)
+                kernel, lam = yield from Competition(own, rows, n_classes_in(own, rows)).or_linear(kernel, lam)
     return _with(own, rows, kernel, lam)
 
 
-def better_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner | None:
-    """Return a learner that has learned from the rows kept with another kernel or λ that is better for them, if there
-    is one."""
+def better_learner(own: Learner, kernels: Sequence[Kernel], rows: Rows, chosen: Collection[str]) -> Steps[Learner]:
+    """Return the same where the kernel and the λ are those of the learner, unless others are better than its own."""
     kernel, lam = own.kernel, lam_of(own)
     if "gamma" in chosen and not isinstance(kernel, Linear):  # which is chosen among the first rows, or never
-        used = [each for each in own.kernels if isinstance(each, RBF | Laplacian)]
-        found = _question(own, rows, chosen).better_than(used)
+        used = [each for each in kernels if isinstance(each, RBF | Laplacian)]
+        question = yield from _question(own, rows, chosen)
+        found = yield from question.better_than(used)
         kernel = kernel if found is None else _together(own, found)
     competition = Competition(own, rows[-stages.LATEST :], n_classes_in(own, rows))
     if "gamma" in chosen:
-        kernel = competition.best_kernel(kernel, own.kernel, lam)
+        kernel = yield from competition.best_kernel(kernel, own.kernel, lam)
     if "lam" in chosen:
-        lam = competition.best_lam(kernel, lam)
-    challenger = _with(own, rows, kernel, lam)
-    if (challenger.kernel, challenger.recipe) == (own.kernel, own.recipe):
-        return None
-    challenger.started_for(rows.rows).begin_after(own.t - len(rows))
-    challenger.learn_rows(rows.rows, rows.y, rows.weight)
-    return challenger
+        lam = yield from competition.best_lam(kernel, lam)
+    return _with(own, rows, kernel, lam)
 
 
-def _question(own: Learner, rows: Rows, chosen: Collection[str]) -> KernelQuestion:
-    return KernelQuestion(searched(own, rows), own.task, n_classes_in(own, rows), chosen, own.n_jobs)
+def _question(own: Learner, rows: Rows, chosen: Collection[str]) -> Steps[KernelQuestion]:
+    rows = yield from targets_of(own, rows)
+    return KernelQuestion(rows, own.task, n_classes_in(own, rows), chosen, own.n_jobs)
 
 
 def _together(own: Learner, found: Chosen) -> Kernel:

@@ -14,15 +14,18 @@ A choice that is better by more than 1 % becomes a challenger: another learner, 
 them counted once, and then learns from the same rows as the incumbent. It takes over if it is significantly better on
 the rows that follow.
 
-All of this is a function of the rows alone, so it does not depend on how they were cut into calls. What is due is
-state: a choice that is interrupted is made again before the next row.
+No row waits for any of this: what is to be chosen is a job (:mod:`onkel.choice.job`), whose work the following rows
+carry, and the old learner predicts until it is done. All of it is a function of the rows alone, so it does not depend
+on how they were cut into calls.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Collection
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -31,10 +34,12 @@ from scipy.sparse import issparse
 
 from onkel.choice import stages
 from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial, Watch
-from onkel.choice.candidates import better_learner, chosen_learner, first_learner
+from onkel.choice.candidates import better_learner, chosen_learner
 from onkel.choice.growth import Growth, as_one
+from onkel.choice.job import BETTER, FIRST, Job
 from onkel.choice.judging import unit
 from onkel.choice.rows import Rows, Taken, Window, as_wide_as_one_another, learned_from, losses_of, rows_of, weights_of
+from onkel.choice.steps import Steps, at_once, carried, row_work
 from onkel.learner import Learner
 from onkel.parts import RBF, Hedge, Laplacian, Linear, SecondOrder, StreamMemory
 from onkel.utils.digest import Digest
@@ -45,6 +50,8 @@ Floats = NDArray[np.float64]
 
 
 LARGEST = 1e150  # number of a row, so that squared distances are finite
+TOGETHER = 8  # rows that a challenger learns at a time
+SETTLED = 256  # calls after which the rows taken are put together
 
 
 class StreamChoice:
@@ -64,7 +71,7 @@ class StreamChoice:
     Attributes
     ----------
     due : int
-        The number of rows after which something is to be done.
+        The number of rows after which something is to be done, but for what a job or a challenger has to do.
     changes : list of int
         The numbers of rows after which another kernel or λ took over, after the first 4096 rows; at most the last 256.
     """
@@ -95,7 +102,9 @@ class StreamChoice:
         self.changes: list[int] = []
         self.watch = Watch(learner.task)
         self.trial: Trial | None = None
+        self.job: Job | None = None
         self.growth = Growth.of(learner, chosen, budget)
+        self.stage = self._stage(learner.t)  # the row after which something is to be chosen next
         self.due = self._next_due(learner.t)
 
     def check(self, rows: Any) -> None:
@@ -124,9 +133,11 @@ class StreamChoice:
         if after.growth is not None and not after.growth.takes(rows.rows):
             after.growth = None
         after.begun, after.complete = n_rows, not self.goes_on and after.growth is None
-        after.due = after._next_due(0 if after.growth is not None else n_rows)
+        t = 0 if after.growth is not None else n_rows
+        after.stage = after._stage(t)
+        after.due = after._next_due(t)
         try:
-            return chosen_learner(learner, rows, self.chosen), after
+            return at_once(chosen_learner(learner, rows, self.chosen)), after
         except ArithmeticError as error:
             warnings.warn(f"nothing was chosen: {error}", RuntimeWarning, stacklevel=2)
             return learner, after
@@ -174,8 +185,7 @@ class StreamChoice:
         rows = rows_of(taken, learner.n_features)
         if self.window is None:
             self.window = Window(rows[:0])
-        most = stages.KEPT if learner.t <= stages.KEPT else stages.kept(learner.n_features or 1, learner.sparse)
-        self.window = self.window.extended_by(rows, most)
+        self.window = self.window.extended_by(rows, self._most(learner) if self.job is None else math.inf)
         judged = [(each, each.scores) for each in taken if each.scores is not None]
         if not judged:
             return
@@ -190,23 +200,30 @@ class StreamChoice:
         if self.trial is not None:
             self.trial = self.trial.with_losses(INCUMBENT, weight * losses)
 
+    @staticmethod
+    def _most(learner: Learner) -> int:
+        """The largest number of rows that are kept, but for those that come while something is being chosen."""
+        return stages.KEPT if learner.t <= stages.KEPT else stages.kept(learner.n_features or 1, learner.sparse)
+
     def _show(self, learner: Learner, taken: list[Taken]) -> None:
         """Show the leaves what was learned from, where there may be regions."""
         assert self.growth is not None
         scored = [each.scores for each in taken if each.scores is not None]
         rows = rows_of(taken, learner.n_features)
-        if not self.growth.takes(rows.rows):
-            self.growth = None
-            return
-        self.growth = self.growth.extended_by(learner, rows, as_wide_as_one_another(scored), taken[0].t)
+        takes = self.growth.takes(rows.rows)
+        busy = None if self.job is None else self.job.about
+        scores = as_wide_as_one_another(scored)
+        self.growth = self.growth.extended_by(learner, rows, scores, taken[0].t, busy) if takes else None
 
     def _let_challenger_follow(self, learner: Learner) -> None:
         """Let the challenger, a copy of it, learn from the rows that it has not learned from yet."""
-        if self.trial is None or self.trial.challenger.t == learner.t:
+        end = self._followed_until(learner.t)
+        if self.trial is None or self.trial.challenger.t >= end:
             return
         assert self.window is not None
         challenger = copy.deepcopy(self.trial.challenger)
-        known, rows = challenger.n_outputs, self.window.last(learner.t - challenger.t)
+        known, first = challenger.n_outputs, len(self.window) - learner.t
+        rows = self.window.between(first + challenger.t, first + end)
         challenger.n_jobs, challenger.in_order = learner.n_jobs, learner.in_order
         try:
             scores = challenger.learn_rows(rows.rows, rows.y, rows.weight, scores=True)
@@ -216,6 +233,10 @@ class StreamChoice:
         assert scores is not None
         losses = rows.weight * losses_of(self.task, learner.recipe.loss, scores, rows.y, known)
         self.trial = Trial(challenger, self.trial.end, self.trial.losses).with_losses(CHALLENGER, losses)
+
+    def _followed_until(self, t: int) -> int:
+        """The row up to which a challenger has learned when the learner has learned so many."""
+        return t if self.due <= t else t // TOGETHER * TOGETHER
 
     def reach(self, learner: Learner, n_features: int) -> None:
         """Accept sparse rows with this number of features from now on (see `Learner.reach`)."""
@@ -231,14 +252,147 @@ class StreamChoice:
     def __deepcopy__(self, _: Any) -> Self:
         """A choice that goes on by itself: what both have never changes in place."""
         other = copy.copy(self)
-        other.taken = list(self.taken)
+        other.taken, other.job = list(self.taken), copy.deepcopy(self.job)
         return other
+
+    # -- jobs ----------------------------------------------------------------------------------------------------------
+
+    def carry(self, learner: Learner, n: int) -> int:
+        """Do the work that the next ``n`` rows carry; return after how many of them, at most, something is due."""
+        if len(self.taken) > SETTLED:
+            self.__dict__.update(vars(self.settled(learner)))
+        due, job = self.due, self.job
+        if job is not None:
+            self._work(learner, n)
+            if job.takeover is not None:
+                self._replay(learner, learner.t + n)
+                due = min(due, job.takeover)
+        return min(n, due - learner.t)
+
+    def at_once(self, learner: Learner) -> tuple[Learner, Self]:
+        """Answer what is being chosen; return the learner that goes on, and the choice."""
+        after = copy.deepcopy(self.settled(learner))
+        assert after.job is not None
+        after._work(learner, math.inf)
+        after.job.takeover = learner.t
+        return after._acted(learner), after
+
+    def _work(self, learner: Learner, n: float) -> None:
+        """Do the work of the job that the next ``n`` rows carry, but for the replay."""
+        job = self.job
+        assert job is not None
+        job.carry(learner.t + n, self._allowed(learner), partial(self._steps, learner))
+        if job.ended is not None and job.takeover is None:
+            self._begin_replay(learner)
+
+    def _allowed(self, learner: Learner) -> float:
+        """The work that a row carries; in a `fit` it is done at once."""
+        assert self.job is not None
+        return math.inf if self.job.begun <= self.begun else carried(as_one(learner), self.job.n_features)
+
+    def _asked(self, learner: Learner, about: int, n_rows: int) -> Job:
+        return Job(about, learner.t, n_rows, learner.n_outputs, learner.n_features or 1)
+
+    def _steps(self, learner: Learner) -> Steps[Any]:
+        """The work of the job."""
+        job = self.job
+        assert job is not None
+        own = as_one(learner).blank(n_classes=job.n_outputs if self.task == "multiclass" else 1, n_jobs=1)
+        if job.about >= 0:
+            assert self.growth is not None
+            return self.growth.steps(learner, own, job)
+        rows = self._rows_of(job)
+        if job.about == FIRST:
+            return chosen_learner(own, rows, self.chosen)
+        return better_learner(own, learner.kernels, rows, self.chosen)
+
+    def _rows_of(self, job: Job) -> Rows:
+        """The rows that a question is about."""
+        rows = self._window.between(0, job.n_rows)
+        return rows.widened(job.n_features) if issparse(rows.rows) else rows
+
+    def _begin_replay(self, learner: Learner) -> None:
+        """Begin to let what was found learn from the rows, if anything was."""
+        job = self.job
+        assert job is not None and job.ended is not None
+        if job.found is None:
+            job.takeover = job.ended
+        elif job.about >= 0:
+            expert = job.found.sides[0].expert
+            job.taken_over_after(0, self._allowed(learner) / row_work(expert, job.n_features))
+        elif (job.found.kernel, job.found.recipe) == (learner.kernel, learner.recipe):
+            job.found, job.takeover = None, job.ended
+        else:
+            core = job.found.started(job.n_features, sparse=learner.sparse)
+            if job.begun > job.n_rows:
+                core.begin_after(job.begun - job.n_rows)
+            job.taken_over_after(job.n_rows, self._allowed(learner) / row_work(job.found, job.n_features))
+
+    def _replay(self, learner: Learner, t: int) -> None:
+        """Let what was found learn from as many rows as those up to row `t` carry, of those that are known."""
+        job = self.job
+        assert job is not None
+        if job.found is None:
+            return
+        wanted = job.replayed(t)
+        if job.about >= 0 or wanted > len(self._window):
+            self.__dict__.update(vars(self.settled(learner)))
+        try:
+            if job.about >= 0:
+                assert self.growth is not None
+                job.found.learn(self.growth.leaves[job.about].all.since(job.begun), wanted)
+            else:
+                self._learn_until(job.found, wanted, job.begun - job.n_rows, learner)
+        except ArithmeticError as error:
+            job.found, job.error = None, error
+        except BaseException:
+            job.forget()
+            raise
+
+    def _learn_until(self, found: Learner, wanted: float, before: int, learner: Learner) -> None:
+        """Let a learner learn from so many of the rows kept, of which the first comes after so many of the stream."""
+        if found.n_features != learner.n_features:
+            found.reach(learner.n_features or 0)
+        rows = self._window.between(found.t - before, int(min(wanted, len(self._window))))
+        if len(rows):
+            found.learn_rows(rows.rows, rows.y, rows.weight)
+
+    def _taken_over(self, learner: Learner) -> Learner:
+        """Put to use what was found, which has learned from all rows."""
+        job, t = self.job, learner.t
+        assert job is not None
+        self._replay(learner, t)
+        self.job = None
+        if job.error is not None and job.about < 0:  # for these rows it would come again
+            message = f"nothing was chosen after {job.begun} rows: {job.error}"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        if job.about >= 0:
+            assert self.growth is not None
+            learner, growth = self.growth.answered(learner, job.about, job.found)
+            self.growth = growth if growth.has_room(learner) else None
+        elif job.found is not None:
+            job.found.n_jobs, job.found.in_order = learner.n_jobs, learner.in_order
+            if job.about == FIRST:
+                found: Learner = job.found
+                return found
+            self.trial = Trial(job.found, t + min((t - self.begun) // 4, stages.LONGEST_TRIAL))
+        return learner
 
     # -- what is due ---------------------------------------------------------------------------------------------------
 
-    def _is_first(self, t: int) -> bool:
-        """Whether the first choices are not complete; until then all rows of the stream are kept."""
-        return self.begun == 0 and t <= stages.KEPT
+    def is_due(self, learner: Learner) -> bool:
+        """Whether something is to be done before the next row."""
+        trial, t = self.trial, learner.t
+        if self.job is not None and self.job.is_lost:
+            self._work(learner, 0)
+        if self.due <= t or (self.job is not None and self.job.is_due(t)):
+            return True
+        return trial is not None and trial.challenger.t < self._followed_until(t)
+
+    @property
+    def _window(self) -> Window:
+        assert self.window is not None
+        return self.window
 
     def _is_watching(self, t: int) -> bool:
         """Whether the loss is monitored, which starts at the first check after enough rows."""
@@ -248,10 +402,10 @@ class StreamChoice:
         return self.begun + stages.next_stage(rows - self.begun, stages.AGAIN if self.begun > 0 else 0)
 
     def _next_due(self, t: int) -> int:
-        due = [self._stage(t)]
+        due = [self.stage] if self.job is None else [self._stage(max(t, self.stage))]
         if self.goes_on and t - self.begun >= stages.LATEST - PERIOD:
             due.append((t // PERIOD + 1) * PERIOD)
-        if self.growth is not None:
+        if self.growth is not None and self.job is None:
             due.append(self.growth.next_due(t))
         if self.trial is not None:
             due.append(self.trial.next_due(t))
@@ -268,43 +422,49 @@ class StreamChoice:
         return after._acted(learner), after
 
     def _acted(self, learner: Learner) -> Learner:
-        t = learner.t
+        t, was = learner.t, self.job
         if self.trial is not None and (t == self.trial.end or self.trial.is_won_early):
             if self.trial.is_won:
                 learner = copy.deepcopy(self.trial.challenger)
                 self.changes = [*self.changes, t][-256:]
                 self.growth = None if self.growth is None else self.growth.begun_again(t)
+                self.job = None  # it was about another learner
             self.trial = None
-        if t == self._stage(t - 1):
-            learner = self._chosen_at_stage(learner)
+        if self.job is not None and self.job.is_due(t):
+            learner = self._taken_over(learner)
         if t % PERIOD == 0:
             self._check_loss(learner)
-        if self.growth is not None and t == self.growth.next_due(t - 1):
-            learner = self._divided(learner, self.growth)
-        if t >= stages.KEPT and not self.goes_on and self.growth is None:
+        if was is not None and self.job is None:
+            self.window = None if self.window is None else self.window.latest(self._most(learner))
+            self.growth = None if self.growth is None else self.growth.latest(learner.n_features or 1)
+        if self.job is None and t >= self.stage:
+            self._ask_at_stage(learner)
+        if self.growth is not None and (was is not None or t == self.growth.next_due(t - 1)):
+            learner = self._divided(learner)
+        if self.stage > stages.KEPT and self.job is None and not self.goes_on and self.growth is None:
             self.window, self.complete = None, True
         self.due = self._next_due(t)
         return learner
 
-    def _chosen_at_stage(self, learner: Learner) -> Learner:
-        try:
-            if self._is_first(learner.t):
-                return first_learner(learner, self._rows(), self.chosen)
-            if self.goes_on and (len(learner.experts) == 1 or self.begun > 0):  # else regions choose for themselves
-                self._challenge(learner)
-        except ArithmeticError as error:  # for these rows it would come again
-            warnings.warn(f"nothing was chosen after {learner.t} rows: {error}", RuntimeWarning, stacklevel=2)
+    def _divided(self, learner: Learner) -> Learner:
+        """Begin to divide a leaf that is due; in a `fit`, divide all."""
+        while self.growth is not None and self.job is None:
+            leaf = self.growth.due_leaf(learner)
+            if leaf is None:
+                break
+            self.job = self._asked(learner, leaf, self.growth.n_kept(leaf))
+            if learner.t <= self.begun:
+                self._work(learner, 1)
+                learner = self._taken_over(learner)
         return learner
 
-    def _divided(self, learner: Learner, growth: Growth) -> Learner:
-        """Let regions grow, until there are as many as there may be."""
-        learner, growth = growth.act(learner)
-        self.growth = growth if growth.has_room(learner) else None
-        return learner
-
-    def _rows(self) -> Rows:
-        assert self.window is not None
-        return self.window.rows
+    def _ask_at_stage(self, learner: Learner) -> None:
+        """Begin what is to be chosen at this stage."""
+        if self.begun == 0 and self.stage <= stages.KEPT:
+            self.job = self._asked(learner, FIRST, len(self._window))
+        elif self.goes_on and (len(learner.experts) == 1 or self.begun > 0):  # else regions choose for themselves
+            self.job = self._asked(learner, BETTER, len(self._window))
+        self.stage = self._stage(learner.t)
 
     def _check_loss(self, learner: Learner) -> None:
         """Start a new count of rows if the loss has risen."""
@@ -312,19 +472,12 @@ class StreamChoice:
             return self.watch.clear()
         rows = self.watch.check(unit(learner.recipe.loss, learner.noise_variance))
         if rows is not None:
-            kept = self._rows()[max(0, len(self._rows()) - rows) :]
+            kept = self._window.last(min(rows, len(self._window)))
             self.begun = learner.t - len(kept)
             self.window = Window(kept)
-            self.watch, self.trial = Watch(self.task), None
+            self.watch, self.trial, self.job, self.stage = Watch(self.task), None, None, self._stage(learner.t)
             if len(kept) >= stages.AGAIN:
-                self._challenge(learner)
-
-    def _challenge(self, learner: Learner) -> None:
-        """Create a challenger if another choice is better on the latest rows."""
-        challenger = better_learner(as_one(learner), self._rows(), self.chosen)
-        if challenger is not None:
-            n = learner.t - self.begun
-            self.trial = Trial(challenger, learner.t + min(n // 4, stages.LONGEST_TRIAL))
+                self.job = self._asked(learner, BETTER, len(kept))
 
     # -- state, of a choice that is `settled` --------------------------------------------------------------------------
 
@@ -333,13 +486,15 @@ class StreamChoice:
         last choice."""
         if self.window is None and self.growth is None:
             return {}
-        named = {"due": {"row": np.array([self.due])}}
+        named = {"due": {"row": np.array([self.due, self.stage])}}
         if self.window is not None:
             named["rows"] = self.window.rows.arrays()
         if self.goes_on:
             named["again"] = self._again_arrays()
         if self.trial is not None:
             named["trial"] = self.trial.arrays()
+        if self.job is not None:
+            named["job"] = {"question": self.job.array()}
         if self.growth is not None:
             named["regions"] = self.growth.arrays()
         return {f"{place}.{name}": values for place, arrays in named.items() for name, values in arrays.items()}
@@ -370,6 +525,8 @@ class StreamChoice:
             "chosen": list(self.chosen),
             "complete": self.complete,
             "due": None if self.complete else self.due,
+            "stage": None if self.complete else self.stage,
+            "job": None if self.job is None else self.job.array(),
             "rows": None if self.window is None else self.window.rows.arrays(),
             "again": self._again_arrays(),
             "trial": None if self.trial is None else self.trial.saved(),
@@ -379,7 +536,7 @@ class StreamChoice:
     @classmethod
     def from_saved(cls, learner: Learner, values: Any) -> Self:
         """Restore the choice about a learner from `saved`; refuse values that it cannot have returned."""
-        names = {"chosen", "complete", "due", "rows", "again", "trial", "regions"}
+        names = {"chosen", "complete", "due", "stage", "job", "rows", "again", "trial", "regions"}
         if not isinstance(values, dict) or set(values) != names:
             raise ValueError(f"a choice has {', '.join(sorted(names))}")
         chosen, complete, kept = values["chosen"], values["complete"], values["rows"]
@@ -394,22 +551,32 @@ class StreamChoice:
         if kept is not None:
             rows = Rows.from_arrays(kept, learner.n_features, learner.dtype, learner.sparse)
             choice.window = Window(rows)
-            most = learner.t - choice.begun
-            if (choice._is_first(learner.t) and len(rows) != learner.t) or len(rows) > min(most, stages.KEPT):
-                raise ValueError(f"{len(rows)} rows are kept after {learner.t} rows")
+            choice._check_rows(values["job"], len(rows), learner.t)
         if values["trial"] is not None:
-            choice.trial = Trial.from_saved(values["trial"], learner, len(choice._rows()))
+            choice.trial = Trial.from_saved(values["trial"], learner, len(choice._window))
         regions = values["regions"]
-        choice.growth = None if regions is None else Growth.from_saved(learner, regions)
-        choice.due = choice._checked_due(values["due"], learner.t)
+        choice.growth = None if regions is None else Growth.from_saved(learner, regions, choice.job)
+        choice._check_due(values["due"], values["stage"], learner.t)
         return choice
 
-    def _checked_due(self, due: Any, t: int) -> int:
-        if self.complete:  # nothing is
-            return self._next_due(t)
-        latest = self._stage(t) if self.trial is None else min(self._stage(t), self.trial.end)
-        check_number("the row after which something is due", due, at_least=t, at_most=latest, integer=True)
-        return int(due)
+    def _check_rows(self, job: Any, n_rows: int, t: int) -> None:
+        """Restore the job; refuse another number of rows than are kept."""
+        self.job = None if job is None else Job.from_array(job, t)
+        before = t if self.job is None else self.job.begun
+        most = min(before - self.begun, stages.KEPT) + t - before
+        if (self.begun == 0 and before <= stages.KEPT and n_rows != t) or n_rows > most:
+            raise ValueError(f"{n_rows} rows are kept after {t} rows")
+        if self.job is not None and self.job.about < 0 and n_rows != self.job.n_rows + t - before:
+            raise ValueError(f"{n_rows} rows are kept of a question about {self.job.n_rows}, {t - before} rows later")
+
+    def _check_due(self, due: Any, stage: Any, t: int) -> None:
+        self.stage = self._stage(t)
+        self.due = self._next_due(t)
+        if not self.complete:  # nothing is due then
+            check_number("the row of the next choice", stage, at_least=0, at_most=self.stage, integer=True)
+            latest, self.stage = self._stage(max(t, stage)), int(stage)
+            check_number("the row after which something is due", due, at_least=t, at_most=latest, integer=True)
+            self.due = int(due)
 
     def _go_on_from(self, again: Any, t: int) -> None:
         if not isinstance(again, dict):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from onkel.choice.judging import competing
 from onkel.choice.rows import Rows, loss_of
+from onkel.choice.steps import Steps, learned
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, Linear, LogLoss, SecondOrder
 
@@ -29,15 +30,15 @@ class Competition:
         self.own, self.rows, self.n_classes = own, rows, n_classes
         self._losses: dict[tuple[Kernel, float], float] = {}
 
-    def best_lam(self, kernel: Kernel, lam: float) -> float:
+    def best_lam(self, kernel: Kernel, lam: float) -> Steps[float]:
         """Return the λ that is best for the rows, looking from the one given upwards, or else downwards, as long as
         the loss falls. Among those whose loss is within 1 % of the smallest, the one nearest to that given wins."""
         start = step_of(lam)
-        losses = {start: self.loss_of(kernel, lam)}
+        losses = {start: (yield from self.loss_of(kernel, lam))}
         for step in (1, -1):
             last = start
             while abs(last + step) <= max(FARTHEST, abs(last)):
-                losses[last + step] = self.loss_of(kernel, lam_at(last + step))
+                losses[last + step] = yield from self.loss_of(kernel, lam_at(last + step))
                 if losses[last + step] >= losses[last]:
                     break
                 last += step
@@ -47,39 +48,40 @@ class Competition:
         nearest = min(near, key=lambda each: abs(each - start))
         return lam if nearest == start else lam_at(nearest)
 
-    def best_kernel(self, found: Kernel, used: Kernel, lam: float) -> Kernel:
+    def best_kernel(self, found: Kernel, used: Kernel, lam: float) -> Steps[Kernel]:
         """Return the kernel that a search has found or, where a learner with it is clearly better, that in use, or one
         wider or narrower than that.
 
         A search takes all its rows for draws of one function. Where that moves, they contradict each other, and what it
         finds may be useless to a learner that forgets.
         """
-        least = self.loss_of(found, lam)
-        if used == found or not self.loss_of(used, lam) < (1 - CLEAR) * least:
+        least = yield from self.loss_of(found, lam)
+        if used == found or not (yield from self.loss_of(used, lam)) < (1 - CLEAR) * least:
             return found
         for factor in (WIDER, 1 / WIDER):
             best = used
-            while self.loss_of(scaled(best, factor), lam) < (1 - SLACK) * self.loss_of(best, lam):
+            while (yield from self.loss_of(scaled(best, factor), lam)) < (1 - SLACK) * self._losses[best, lam]:
                 best = scaled(best, factor)
             if best != used:
                 return best
         return used
 
-    def or_linear(self, kernel: Kernel, lam: float) -> tuple[Kernel, float]:
+    def or_linear(self, kernel: Kernel, lam: float) -> Steps[tuple[Kernel, float]]:
         """Return the linear kernel and the λ that is best for it if they are clearly better than those given; else
         these. Among thousands of sparse features no two rows are near, and what a row is like is a sum over words."""
         linear = Linear()
-        own = self.best_lam(linear, GaussianPrior().lam)
-        is_better = self.loss_of(linear, own) < (1 - SLACK) * self.loss_of(kernel, lam)
+        own = yield from self.best_lam(linear, GaussianPrior().lam)
+        least = yield from self.loss_of(kernel, lam)
+        is_better = (yield from self.loss_of(linear, own)) < (1 - SLACK) * least
         return (linear, own) if is_better else (kernel, lam)
 
-    def loss_of(self, kernel: Kernel, lam: float) -> float:
+    def loss_of(self, kernel: Kernel, lam: float) -> Steps[float]:
         """Return the sum of the losses on the later half of the rows, each predicted before it is learned from."""
         if (kernel, lam) not in self._losses:
-            self._losses[kernel, lam] = self._measured(kernel, lam)
+            self._losses[kernel, lam] = yield from self._measured(kernel, lam)
         return self._losses[kernel, lam]
 
-    def _measured(self, kernel: Kernel, lam: float) -> float:
+    def _measured(self, kernel: Kernel, lam: float) -> Steps[float]:
         own, half = self.own, len(self.rows) // 2
         assert isinstance(own.recipe, SecondOrder)  # others have no λ
         recipe = replace(own.recipe, loss=competing(own.recipe.loss) if own.task == "regression" else LogLoss())
@@ -91,8 +93,7 @@ class Competition:
             fit_intercept=True,
             n_classes=self.n_classes,
         )
-        scores = competitor.learn_rows(self.rows.rows, self.rows.y, self.rows.weight, scores=True)
-        assert scores is not None
+        scores = yield from learned(competitor, self.rows, scores=True)
         later = self.rows[half:]
         return float((later.weight * loss_of(own.task, own.recipe.loss)(scores[half:], later.y)).sum())
 

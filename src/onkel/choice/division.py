@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +14,11 @@ from onkel.choice.judging import slopes_of_scores
 from onkel.choice.kept import Scored
 from onkel.choice.rows import loss_of
 from onkel.choice.search import Problem, Radial, categories
-from onkel.choice.targets import searched
+from onkel.choice.steps import Steps, each, learned, looked_through
+from onkel.choice.targets import targets_of
 from onkel.learner import Learner
 from onkel.parts import RBF, FadingMemory, Laplacian, SecondOrder, StreamMemory
 from onkel.regions import Condition, Region
-from onkel.utils.threads import results_of
 
 Floats = NDArray[np.float64]
 MEMORY = FadingMemory()  # of new experts, where the stream chooses that of the root: weights follow a change
@@ -38,7 +36,8 @@ GAIN = 0.005  # of the loss, by which a division must be better
 NEAR = 0.01  # of the loss: a difference between trials that decides nothing
 
 
-class Child(NamedTuple):
+@dataclass
+class Child:
     """One side: its expert, what it weighs beside the sum before, losses without and with it, and its rows with the
     scores of the sum with it."""
 
@@ -48,23 +47,53 @@ class Child(NamedTuple):
     after: float
     kept: Scored
 
+    def learn(self, more: Scored) -> None:
+        """Learn from further rows of this side."""
+        rows = more.rows
+        scores = self.expert.learn_rows(rows.rows, rows.y, rows.weight, scores=True, positions=more.positions)
+        assert scores is not None
+        self.kept = Scored.joined([self.kept, _beside(more, self.weight, scores)])
+
+
+@dataclass
+class Division:
+    """How a leaf is divided: the two sides, which learn from the rows that come until it is."""
+
+    condition: Condition
+    sides: list[Child]
+    known: int = 0  # rows since
+
+    def learn(self, rows: Scored, wanted: float) -> None:
+        """Let both sides learn from the first rows since then, so many if there are as many."""
+        end = int(min(wanted, len(rows.positions)))
+        some, self.known = rows.of(slice(self.known, end)), max(self.known, end)
+        lower = self.condition.lower(some.rows.rows)
+        for side, own in zip(self.sides, (lower, ~lower), strict=True):
+            if own.any():
+                side.learn(some.of(own))
+
+    def of(self, learner: Learner, leaf: Region) -> Learner:
+        """Return the learner with this leaf divided."""
+        weights = [np.append((1 - side.weight) * leaf.weights, side.weight) for side in self.sides]
+        lower, upper = ([side.expert] for side in self.sides)
+        return learner.divided(leaf.number, self.condition, lower, upper, weights=(weights[0], weights[1]))
+
 
 def divided(
-    learner: Learner, leaf: Region, kept: Scored, budget: int, kinds: Sequence[type[Radial]]
-) -> tuple[Learner, Scored, Scored] | None:
-    """Return the learner with a leaf divided in two, each side with an expert of its own that has learned the rows
-    kept of it, and the rows of both sides; None if that is not better on them."""
-    nearest = nearest_kernels(learner, leaf)
-    for condition in best_conditions(learner, kept, nearest):
+    own: Learner,
+    nearest: dict[type[Radial], Radial],
+    kept: Scored,
+    budget: int,
+    kinds: Sequence[type[Radial]],
+) -> Steps[Division | None]:
+    """Return how the leaf with these nearest kernels is divided in two, each side with an expert of its own that has
+    learned the rows kept of it; None if that is not better on them."""
+    for condition in (yield from best_conditions(own, kept, nearest)):
         lower = condition.lower(kept.rows.rows)
-        sides = [kept.of(lower), kept.of(~lower)]
-        calls = [partial(_child, learner, side, nearest, budget, kinds) for side in sides]
-        low, high = results_of(calls, learner.n_jobs)
+        calls = [_child(own, kept.of(side), nearest, budget, kinds) for side in (lower, ~lower)]
+        low, high = sides = yield from each(calls, own.n_jobs)
         if low.after + high.after <= (1 - GAIN) * (low.before + high.before):
-            weights = [np.append((1 - child.weight) * leaf.weights, child.weight) for child in (low, high)]
-            experts = [low.expert], [high.expert]
-            after = learner.divided(leaf.number, condition, *experts, weights=(weights[0], weights[1]))
-            return after, low.kept, high.kept
+            return Division(condition, sides)
     return None
 
 
@@ -81,13 +110,15 @@ def nearest_kernels(learner: Learner, leaf: Region) -> dict[type[Radial], Radial
 # -- conditions --------------------------------------------------------------------------------------------------------
 
 
-def best_conditions(learner: Learner, kept: Scored, nearest: dict[type[Radial], Radial]) -> list[Condition]:
+def best_conditions(learner: Learner, kept: Scored, nearest: dict[type[Radial], Radial]) -> Steps[list[Condition]]:
     """Return the condition whose sides gain the most from experts of their own with few points and the kernel of the
     leaf, and then the next best if it is near: experts with all points and kernels of their own may think otherwise."""
     some = kept.of(slice(-TRIAL_ROWS, None))
     kernel = nearest.get(RBF) or nearest[Laplacian]
     tried = dict.fromkeys([*_by_slopes(learner, some), *_by_spread(kernel, some)])
-    losses = {condition: _loss_of_trial(learner, some, condition, kernel) for condition in tried}
+    yield 2 * looked_through(some.rows.rows.size, some.rows.rows.shape[1])
+    calls = [_loss_of_trial(learner, some, condition, kernel) for condition in tried]
+    losses = dict(zip(tried, (yield from each(calls)), strict=True))
     return [
         condition
         for condition in sorted(losses, key=losses.__getitem__)[:2]
@@ -173,14 +204,13 @@ def _by_spread(kernel: Radial, kept: Scored) -> list[Condition]:
     return list(itertools.islice(even, BY_SPREAD))
 
 
-def _loss_of_trial(learner: Learner, kept: Scored, condition: Condition, kernel: Radial) -> float:
+def _loss_of_trial(learner: Learner, kept: Scored, condition: Condition, kernel: Radial) -> Steps[float]:
     """The loss on every other row of half the scores and half those of experts that have learned the rest."""
     lower, total = condition.lower(kept.rows.rows), 0.0
     for side in (lower, ~lower):
         own = kept.of(side)
-        learned, judged = own.of(slice(0, None, 2)), own.of(slice(1, None, 2))
-        expert = _blank(learner, kernel, TRIAL_POINTS)
-        expert.learn_rows(learned.rows.rows, learned.rows.y, learned.rows.weight)
+        judged, expert = own.of(slice(1, None, 2)), _blank(learner, kernel, TRIAL_POINTS)
+        yield from learned(expert, own.of(slice(0, None, 2)).rows)
         total += _loss(learner, judged, 0.5, _wide(expert.score_rows(judged.rows.rows), judged))
     return total
 
@@ -194,51 +224,56 @@ def _child(
     nearest: dict[type[Radial], Radial],
     budget: int,
     kinds: Sequence[type[Radial]],
-) -> Child:
+) -> Steps[Child]:
     """The expert of one side."""
-    expert = _blank(learner, _searched(learner, kept, nearest, kinds), budget)
-    rows = kept.rows
-    scores = expert.learn_rows(rows.rows, rows.y, rows.weight, scores=True, positions=kept.positions)
-    assert scores is not None
-    scores, half = _wide(scores, kept), len(rows) // 2
+    expert = _blank(learner, (yield from _searched(learner, kept, nearest, kinds)), budget)
+    scores = yield from learned(expert, kept.rows, scores=True, positions=kept.positions)
+    scores, half = _wide(scores, kept), len(kept.rows) // 2
     losses = [_loss(learner, kept.of(slice(half, None)), weight, scores[half:]) for weight in WEIGHTS]
     best = int(np.argmin(losses))
     weight = max(float(WEIGHTS[best]), LEAST_WEIGHT)
-    both = kept._replace(scores=(1 - weight) * kept.scores + weight * scores)
-    return Child(expert, weight, losses[0], losses[best], both)
+    return Child(expert, weight, losses[0], losses[best], _beside(kept, weight, scores))
 
 
 def _searched(
     learner: Learner, kept: Scored, nearest: dict[type[Radial], Radial], kinds: Sequence[type[Radial]]
-) -> Radial:
+) -> Steps[Radial]:
     """The kernel that short searches find on the latest rows, one of each kind from the nearest one."""
     first = nearest.get(RBF) or nearest[Laplacian]
-    n_classes = learner.n_outputs if learner.task == "multiclass" else 1
-    problem = Problem(searched(learner, kept.rows[-SEARCH_ROWS:]), first.ranks, learner.task, n_classes)
+    rows = yield from targets_of(learner, kept.rows[-SEARCH_ROWS:])
+    problem = Problem(rows, first.ranks, learner.task, learner.n_classes)
+    yield looked_through(problem.X.size, problem.X.shape[1])
     starts = [
         problem.point_of(nearest[kind]) if kind in nearest else problem.as_laplacian(problem.point_of(first))
         for kind in kinds
         if kind in nearest or kind is Laplacian
     ]
-    begun = [problem.go_on(start, FIRST_EVALUATIONS, points=SEARCH_POINTS) for start in starts]
-    best = problem.go_on(min(begun, key=lambda each: each.loss), EVALUATIONS, points=SEARCH_POINTS)
+    begun = yield from each([problem.go_on(start, FIRST_EVALUATIONS, points=SEARCH_POINTS) for start in starts])
+    best = min(begun, key=lambda found: found.loss)
+    best = yield from problem.go_on(best, EVALUATIONS, points=SEARCH_POINTS)
     shift = np.append(np.full(len(best.at) - 1, math.log(NARROWER) / best.kernel.base.power), 0.0)
     return problem.kernel_of(best._replace(at=best.at + shift))
 
 
 def _blank(learner: Learner, kernel: Radial, budget: int) -> Learner:
     """An expert that has learned nothing, with the recipe of the learner."""
-    n_classes = learner.n_outputs if learner.task == "multiclass" else 1
     assert isinstance(learner.recipe, SecondOrder)
     recipe = learner.recipe
     if isinstance(recipe.memory, StreamMemory):
         recipe = replace(recipe, memory=MEMORY)
-    return learner.blank(recipe=recipe, kernel=kernel, budget=budget, n_classes=n_classes, n_jobs=1)
+    return learner.blank(recipe=recipe, kernel=kernel, budget=budget, n_jobs=1)
 
 
 def _wide(scores: Floats, kept: Scored) -> Floats:
     """Scores with a column for each class."""
     return np.pad(scores, ((0, 0), (0, kept.scores.shape[1] - scores.shape[1])))
+
+
+def _beside(kept: Scored, weight: float, scores: Floats) -> Scored:
+    """The rows with the scores of a sum in which these scores have this weight."""
+    n_outputs = max(kept.scores.shape[1], scores.shape[1])
+    before, own = (np.pad(each, ((0, 0), (0, n_outputs - each.shape[1]))) for each in (kept.scores, scores))
+    return kept._replace(scores=(1 - weight) * before + weight * own)
 
 
 def _loss(learner: Learner, kept: Scored, weight: float, scores: Floats) -> float:

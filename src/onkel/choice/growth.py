@@ -9,6 +9,7 @@ the rows alone.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Self
@@ -17,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from onkel.choice.division import divided
+from onkel.choice.division import Division, divided, nearest_kernels
+from onkel.choice.job import Job
 from onkel.choice.kept import Kept, Scored
 from onkel.choice.rows import Rows
+from onkel.choice.steps import Steps
 from onkel.learner import Learner
 from onkel.parts import RBF, Laplacian, SecondOrder
 from onkel.regions import Region
@@ -102,15 +105,23 @@ class Growth:
         """Return how many rows of a leaf are kept."""
         return min(ROWS, MOST_NUMBERS // n_features)
 
-    def extended_by(self, learner: Learner, rows: Rows, scores: Floats, position: int) -> Self:
-        """Return this with further rows, the first of which has this position in the stream."""
+    def extended_by(self, learner: Learner, rows: Rows, scores: Floats, position: int, busy: int | None) -> Self:
+        """Return this with further rows, the first of which has this position in the stream; a leaf that is being
+        divided loses none."""
         after = copy.copy(self)
         after.leaves = dict(self.leaves)
         taken = Scored(rows, scores, np.arange(position, position + len(rows)))
         leaves = learner.leaf_of(rows.rows)
         for leaf in np.unique(leaves).tolist():
             piece = taken if len(self.leaves) == 1 else taken.of(leaves == leaf)
-            after.leaves[leaf] = self.leaves[leaf].extended_by(piece, self.most(rows.rows.shape[1]))
+            most = math.inf if leaf == busy else self.most(rows.rows.shape[1])
+            after.leaves[leaf] = self.leaves[leaf].extended_by(piece, most)
+        return after
+
+    def latest(self, n_features: int) -> Self:
+        """Return this with no more rows than are kept of a leaf that is not being divided."""
+        after = copy.copy(self)
+        after.leaves = {leaf: kept.latest(self.most(n_features)) for leaf, kept in self.leaves.items()}
         return after
 
     def begun_again(self, t: int) -> Self:
@@ -119,36 +130,40 @@ class Growth:
         after.leaves = {0: Kept([], 0, t + ROWS)}
         return after
 
-    def act(self, learner: Learner) -> tuple[Learner, Self]:
-        """Divide what is due; return the learner that goes on, and this without rows that are no longer kept."""
+    def due_leaf(self, learner: Learner) -> int | None:
+        """Return the number of a leaf that is to be divided now, if there is one."""
+        due = [leaf.number for leaf in learner.regions if leaf.is_leaf and leaf.rows >= self.leaves[leaf.number].due]
+        return min(due, default=None)
+
+    def n_kept(self, leaf: int) -> int:
+        """Return how many rows of a leaf are kept."""
+        return len(self.leaves[leaf].all.positions)
+
+    def steps(self, learner: Learner, own: Learner, job: Job) -> Steps[Division | None]:
+        """Return the work of dividing a leaf; `own` is what experts are made like."""
+        kept = self.leaves[job.about].all.before(job.begun, job.n_rows, job.n_outputs)
+        whole = as_experts(learner)
+        return divided(own, nearest_kernels(whole, region_of(whole, job.about)), kept, POINTS, self.kernels)
+
+    def answered(self, learner: Learner, number: int, found: Division | None) -> tuple[Learner, Self]:
+        """Divide a leaf as was found; return the learner that goes on, and this without rows that are no longer kept.
+        Where nothing better was found, it is tried again when the leaf has twice as many rows."""
         after = copy.copy(self)
         after.leaves = dict(self.leaves)
-        due = [leaf for leaf in learner.regions if leaf.is_leaf and leaf.rows >= after.leaves[leaf.number].due]
-        for leaf in due:
-            if after.has_room(learner):
-                learner = after._divide(learner, leaf)
-        return learner, after
-
-    def _divide(self, learner: Learner, leaf: Region) -> Learner:
-        kept = self.leaves[leaf.number]
-        self.leaves[leaf.number] = kept.due_at(2 * leaf.rows)
         whole = as_experts(learner)
-        try:
-            found = divided(whole, region_of(whole, leaf.number), kept.all, POINTS, self.kernels)
-        except ArithmeticError:  # an expert has diverged
-            return learner
+        leaf = region_of(whole, number)
         if found is None:
-            return learner
-        after, *sides = found
+            after.leaves[number] = self.leaves[number].due_at(2 * leaf.rows)
+            return learner, after
+        learner = found.of(whole, leaf)
         if leaf.parent is None:
-            after = with_fewer_points(after, region_of(after, leaf.number))
-        after.settings = replace(after.settings, budget=self.budget)
-        del self.leaves[leaf.number]
-        children = region_of(after, leaf.number).children
-        for child, rows in zip(children, sides, strict=True):
-            n = len(rows.positions)
-            self.leaves[child] = Kept([], 0, max(SOONEST, RIPE - n)).extended_by(rows, n)
-        return after
+            learner = with_fewer_points(learner, region_of(learner, number))
+        learner.settings = replace(learner.settings, budget=self.budget)
+        del after.leaves[number]
+        for child, side in zip(region_of(learner, number).children, found.sides, strict=True):
+            n = min(len(side.kept.positions), self.most(learner.n_features or 1))
+            after.leaves[child] = Kept([], 0, max(SOONEST, RIPE - n)).extended_by(side.kept, n)
+        return learner, after
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -163,7 +178,7 @@ class Growth:
         return {f"{leaf}.{name}": values for leaf, arrays in named.items() for name, values in arrays.items()}
 
     @classmethod
-    def from_saved(cls, learner: Learner, values: Any) -> Self:
+    def from_saved(cls, learner: Learner, values: Any, job: Job | None) -> Self:
         """Restore what is kept about a learner from `saved`; refuse values that it cannot have returned."""
         if not isinstance(values, dict) or set(values) != {"budget", "kinds", "leaves"}:
             raise ValueError("regions have a budget, kinds and leaves")
@@ -176,7 +191,7 @@ class Growth:
         if not isinstance(leaves, dict) or set(leaves) != set(there):
             raise ValueError("rows must be kept of each leaf")
         if learner.n_features is not None:
-            most = growth.most(learner.n_features)
+            most = growth.most(learner.n_features) + (0 if job is None else learner.t - job.begun)
             growth.leaves = {
                 there[leaf].number: Kept.from_arrays(arrays, learner.n_features, learner.dtype, most, learner.t)
                 for leaf, arrays in leaves.items()
@@ -211,8 +226,4 @@ def region_of(learner: Learner, number: int) -> Region:
 
 def as_one(learner: Learner) -> Learner:
     """Return a learner as what another one that is to take over is made like: with the budget of one expert."""
-    if len(learner.experts) == 1:
-        return learner
-    one = learner.clone()
-    one.settings = replace(one.settings, budget=LARGEST)
-    return one
+    return learner if len(learner.experts) == 1 else learner.blank(budget=LARGEST)

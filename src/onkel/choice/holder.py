@@ -79,7 +79,9 @@ class LearnerHolder:
             choice = self._choose()  # also what an interrupted call has left to be done
             if begin == len(y):
                 return predicted
-            end = len(y) if choice.complete else _end(begin, choice.due - self._learner.t, counting, len(y))
+            end = len(y) if choice.complete else self._end(choice, begin, counting, len(y))
+            if choice.is_due(self._learner):  # what an interruption has undone
+                continue
             piece = rows if end - begin == len(y) else _between(rows, begin, end)
             own = None if weight is None else weight[begin:end]
             received = None if predicted is None else predicted[begin:end]
@@ -89,7 +91,7 @@ class LearnerHolder:
     def _choose(self) -> StreamChoice:
         """Do what is due; return the choice that goes on."""
         assert self._choice is not None
-        if not self._choice.complete and self._choice.due <= self._learner.t:
+        if not self._choice.complete and self._choice.is_due(self._learner):
             learner, choice = self._choice.act(self._learner)
             self.__dict__.update(_learner=learner, _choice=choice)  # at once, whatever interrupts
         return self._choice
@@ -99,6 +101,16 @@ class LearnerHolder:
         if self._choice is not None:
             with turn_of(self):
                 self._choose()
+
+    def _end(self, choice: StreamChoice, begin: int, counting: NDArray[np.intp] | None, n: int) -> int:
+        """Let the choice do what the rows from `begin` on carry; return where something is due. `counting` are the
+        places of those that count, None means all."""
+        if counting is None:
+            return begin + choice.carry(self._learner, n - begin)
+        first = int(np.searchsorted(counting, begin))
+        if first == len(counting):
+            return n
+        return int(counting[first + choice.carry(self._learner, len(counting) - first) - 1]) + 1
 
     def _learn_piece(
         self,
@@ -148,13 +160,12 @@ class LearnerHolder:
         return self._learner.nbytes + (0 if choice is None else choice.nbytes)
 
 
-def _end(begin: int, wanted: int, counting: NDArray[np.intp] | None, n: int) -> int:
-    """Where so many rows that count end, from `begin` on; `counting` are the places of those that do, None means
-    all."""
-    if counting is None:
-        return min(begin + wanted, n)
-    last = int(np.searchsorted(counting, begin)) + wanted - 1
-    return int(counting[last]) + 1 if last < len(counting) else n
+def answer_at_once(model: LearnerHolder) -> None:
+    """Put to use what is being chosen, where no more rows will come to carry the work."""
+    with turn_of(model):
+        while model._choice is not None and model._choice.job is not None:
+            learner, choice = model._choice.at_once(model._learner)
+            model.__dict__.update(_learner=learner, _choice=choice)
 
 
 def _between(rows: Array | Csr, begin: int, end: int) -> Array | Csr:

@@ -27,6 +27,26 @@ class Scored(NamedTuple):
         rows = Rows(self.rows.rows[some], self.rows.y[some], self.rows.weight[some])
         return Scored(rows, self.scores[some], self.positions[some])
 
+    def since(self, position: int) -> Scored:
+        """Return those from this position of the stream on."""
+        return self.of(self.positions >= position)
+
+    def before(self, position: int, n_rows: int, n_outputs: int) -> Scored:
+        """Return the last rows before this position, so many, with the scores of so many outputs."""
+        some = self.of(self.positions < position).of(slice(-n_rows, None))
+        return some._replace(scores=np.ascontiguousarray(some.scores[:, :n_outputs]))
+
+    @classmethod
+    def joined(cls, pieces: Sequence[Scored]) -> Scored:
+        """Join some, as dense rows."""
+        parts = [
+            Rows(each.rows.toarray(), each.y, each.weight) if issparse(each.rows) else each
+            for each in (piece.rows for piece in pieces)
+        ]
+        rows = Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "y", "weight")))
+        scores = as_wide_as_one_another([piece.scores for piece in pieces])
+        return Scored(rows, scores, np.concatenate([piece.positions for piece in pieces]))
+
 
 class Kept:
     """The latest rows of a leaf, in pieces that are joined on demand, and when it is divided. Nothing changes in place.
@@ -45,13 +65,17 @@ class Kept:
     def __init__(self, pieces: Sequence[Scored], count: int, due: int) -> None:
         self._pieces, self._count, self.due = list(pieces), count, due
 
-    def extended_by(self, piece: Scored, most: int) -> Kept:
+    def extended_by(self, piece: Scored, most: float) -> Kept:
         """Return what is kept with further rows, and only the last ``most`` of all."""
         pieces = [*self._pieces, packed(piece)]
-        more = Kept(pieces, min(self._count + len(piece.positions), most), self.due)
+        more = Kept(pieces, int(min(self._count + len(piece.positions), most)), self.due)
         if sum(len(each.positions) for each in pieces) > 2 * most:
             return Kept([packed(more.all)], more._count, self.due)
         return more
+
+    def latest(self, most: int) -> Kept:
+        """Return what keeps only the last ``most`` rows."""
+        return Kept(self._pieces, min(self._count, most), self.due)
 
     def due_at(self, rows: int) -> Kept:
         """Return the same, to be divided after this number of rows since the birth of the leaf."""
@@ -60,7 +84,7 @@ class Kept:
     @property
     def all(self) -> Scored:
         """All rows that are kept."""
-        return _joined(self._pieces).of(slice(-self._count, None) if self._count else slice(0))
+        return Scored.joined(self._pieces).of(slice(-self._count, None) if self._count else slice(0))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as named arrays."""
@@ -101,13 +125,3 @@ def packed(piece: Scored) -> Scored:
     rows, y, weight = piece.rows.rows + 0, piece.rows.y, piece.rows.weight  # no 0 is negative: it would be lost
     saved = rows.nbytes - np.count_nonzero(rows) * (rows.itemsize + 8) - 8 * len(rows)
     return piece._replace(rows=Rows(csr_array(rows) if saved > 0 else rows, y, weight))
-
-
-def _joined(pieces: Sequence[Scored]) -> Scored:
-    parts = [
-        Rows(each.rows.toarray(), each.y, each.weight) if issparse(each.rows) else each
-        for each in (piece.rows for piece in pieces)
-    ]
-    rows = Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "y", "weight")))
-    scores = as_wide_as_one_another([piece.scores for piece in pieces])
-    return Scored(rows, scores, np.concatenate([piece.positions for piece in pieces]))

@@ -29,6 +29,7 @@ from onkel.choice.search import (
     Problem,
     Radial,
 )
+from onkel.choice.steps import Steps, each, looked_through
 from onkel.parts import RBF
 from onkel.parts.metric import Quantiles, quantiles_of
 
@@ -37,6 +38,7 @@ SEARCHED = 0.75  # of the rows, at most: the others judge
 MANY_POINTS = {"binary": 2 * POINTS, "multiclass": 4 * POINTS, "regression": 4 * POINTS}
 LEAST_SEEN = 64  # rows of many features that the search for a width looks at
 WORSE = {"binary": 0.15, "multiclass": 0.15, "regression": 0.1}  # of the loss: a kernel that is no term of a sum
+RANKED = 2**15  # numbers at a time
 SCARCE = 0.1  # of the loss, gained by twice the points
 
 
@@ -80,46 +82,66 @@ class KernelQuestion:
     def _problem(self, rows: Rows, ranks: tuple[Quantiles, ...] = ()) -> Problem:
         return Problem(rows, ranks, self.task, self.n_classes, self.n_threads)
 
-    def answer(self, used: Sequence[Radial] = ()) -> Chosen:
+    def answer(self, used: Sequence[Radial] = ()) -> Steps[Chosen]:
         """Return the kernels that are best; the search for relevances starts from those in use, too."""
-        ranked = quantiles_of(self.rows.rows) if "ranks" in self.chosen and not self.is_wide else ()
-        sides = [self._side(ranks, used) for ranks in ([ranked, ()] if ranked else [()])]
+        ranked = yield from self._quantiles()
+        sides = yield from each([self._side(ranks, used) for ranks in ([ranked, ()] if ranked else [()])])
         side = sides[-1] if sides[-1].gaussian.loss < sides[0].gaussian.loss - BEHIND else sides[0]
         problem, judge, isotropic, gaussian = side
         if gaussian is isotropic:
-            gaussian = judge.loss(problem.go_on(gaussian, FEW // 2, one=True, points=2 * POINTS), self.n_points)
+            gaussian = yield from problem.go_on(gaussian, FEW // 2, one=True, points=2 * POINTS)
+            gaussian = yield from judge.loss(gaussian, self.n_points)
         terms, worse = [gaussian], WORSE[self.task]
         if self.learns and "kernel" in self.chosen:
-            laplacian = judge.loss(problem.go_on(problem.as_laplacian(gaussian), ALL // 2), self.n_points)
+            laplacian = yield from problem.go_on(problem.as_laplacian(gaussian), ALL // 2)
+            laplacian = yield from judge.loss(laplacian, self.n_points)
             terms += [laplacian] if side.gaussian is isotropic else [laplacian, isotropic]
-            half = judge.loss(gaussian, self.n_points // 2)
+            half = yield from judge.loss(gaussian, self.n_points // 2)
             if self.task == "regression" and half.loss - gaussian.loss > SCARCE:
                 terms = [laplacian] if laplacian.loss < gaussian.loss - worse else [gaussian]
-        least = min(each.loss for each in terms)
-        kept = sorted([each for each in terms if each.loss <= least + worse][:2], key=lambda each: each.loss)
+        least = min(term.loss for term in terms)
+        kept = sorted([term for term in terms if term.loss <= least + worse][:2], key=lambda term: term.loss)
         return Chosen(tuple(map(problem.kernel_of, kept)), least, self.n_searched)
 
-    def _side(self, ranks: tuple[Quantiles, ...], used: Sequence[Radial]) -> Side:
+    def _quantiles(self) -> Steps[tuple[Quantiles, ...]]:
+        """The quantiles among which features are ranked, if they may be."""
+        found: tuple[Quantiles, ...] = ()
+        n_rows, n_features = self.rows.rows.shape
+        at_a_time = max(1, RANKED // n_rows)
+        yield looked_through(min(n_rows * n_features, MOST_NUMBERS), 0)  # for the number of scales
+        for first in range(0, n_features if "ranks" in self.chosen and not self.is_wide else 0, at_a_time):
+            columns = self.rows.rows[:, first : first + at_a_time]
+            found += quantiles_of(columns) or ((),) * int(columns.shape[1])
+            yield looked_through(n_rows * at_a_time, at_a_time)
+        return found if any(found) else ()
+
+    def _side(self, ranks: tuple[Quantiles, ...], used: Sequence[Radial]) -> Steps[Side]:
         """Search for gaussian kernels of features with these ranks."""
         searched, judging = self.rows[: self.n_searched], self.rows[-self.n_judging :]
         if self.is_wide and issparse(searched.rows):  # features that no row has change no distance
             there = np.union1d([0], searched.rows.indices)
             searched = judging = Rows(searched.rows[:, there], searched.y, searched.weight)
-        problem, judge = self._problem(searched, ranks), self._problem(judging, ranks)
-        first, *others = problem.isotropic("relevances" in self.chosen and not self.is_wide)
-        isotropic = gaussian = judge.loss(first, self.n_points)
+        problem = self._problem(searched, ranks)
+        yield looked_through(problem.X.size, problem.X.shape[1])
+        judge = self._problem(judging, ranks)
+        yield looked_through(judge.X.size, judge.X.shape[1])
+        first, *others = yield from problem.isotropic("relevances" in self.chosen and not self.is_wide)
+        isotropic = gaussian = yield from judge.loss(first, self.n_points)
         if self.learns:
-            like = [each for each in used if isinstance(each, RBF) and bool(each.ranks) == bool(ranks)]
-            found = problem.relevant([isotropic, *others, *map(problem.point_of, like)])
-            best = min((judge.loss(each, self.n_points) for each in found), key=lambda each: each.loss)
+            like = [kernel for kernel in used if isinstance(kernel, RBF) and bool(kernel.ranks) == bool(ranks)]
+            found = yield from problem.relevant([isotropic, *others, *map(problem.point_of, like)])
+            judged = yield from each([judge.loss(point, self.n_points) for point in found])
+            best = min(judged, key=lambda point: point.loss)
             gaussian = best if best.loss < isotropic.loss - BEHIND else isotropic
         return Side(problem, judge, isotropic, gaussian)
 
-    def better_than(self, used: Sequence[Radial]) -> Chosen | None:
+    def better_than(self, used: Sequence[Radial]) -> Steps[Chosen | None]:
         """Return kernels that are better than those in use, if there are any."""
         losses = []
         for kernel in used:
             own = self._problem(self.rows[-self.n_judging :], kernel.ranks)
-            losses.append(own.loss(own.with_lam(own.point_of(kernel)), self.n_points).loss)
-        found = self.answer(used)
-        return found if found.loss < min(losses) - BEHIND else None
+            yield looked_through(own.X.size, own.X.shape[1])
+            found = yield from own.with_lam(own.point_of(kernel))
+            losses.append((yield from own.loss(found, self.n_points)).loss)
+        answer = yield from self.answer(used)
+        return answer if answer.loss < min(losses) - BEHIND else None

@@ -143,20 +143,30 @@ class Window:
     def __len__(self) -> int:
         return self._count
 
-    def extended_by(self, rows: Rows, most: int) -> Window:
+    def extended_by(self, rows: Rows, most: float) -> Window:
         """Return a window with further rows, and only the last ``most`` of all."""
-        more = Window(*self._pieces, rows, count=min(self._count + len(rows), most))
-        return Window(more.rows) if sum(map(len, more._pieces)) > 2 * most else more
+        pieces = [*self._pieces, rows]
+        while len(pieces) > 1 and len(pieces[-2]) <= len(pieces[-1]):  # so that a row is copied a few times in all
+            pieces[-2:] = [_joined(pieces[-2:])]
+        more = Window(*pieces, count=int(min(self._count + len(rows), most)))
+        return Window(more.rows) if sum(map(len, pieces)) > 2 * most else more
+
+    def latest(self, most: int) -> Window:
+        """Return a window with the last ``most`` rows, if there are more."""
+        return Window(*self._pieces, count=min(self._count, most))
 
     def last(self, n: int) -> Rows:
         """Return the last ``n`` rows."""
-        pieces, found = list[Rows](), 0
-        for piece in reversed(self._pieces):
-            if found >= n:
-                break
-            pieces.insert(0, piece)
-            found += len(piece)
-        return _joined(pieces)[found - n :]
+        return self.between(self._count - n, self._count)
+
+    def between(self, begin: int, end: int) -> Rows:
+        """Return the rows with these numbers, counted from the first one that is kept."""
+        first, found = self._count - sum(map(len, self._pieces)), []
+        for piece in self._pieces:
+            if first < end and first + len(piece) > begin:
+                found.append(piece[max(0, begin - first) : end - first])
+            first += len(piece)
+        return _joined(found) if found else self._pieces[0][:0]
 
     @property
     def rows(self) -> Rows:

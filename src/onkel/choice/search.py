@@ -13,7 +13,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +22,9 @@ from scipy.sparse import issparse
 from onkel import _core
 from onkel.choice.rows import Rows
 from onkel.choice.screen import selected
+from onkel.choice.steps import Steps, each, searched
 from onkel.parts import RBF, Laplacian
 from onkel.parts.metric import Quantiles
-from onkel.utils.threads import results_of
 
 Floats = NDArray[np.float64]
 Radial = RBF | Laplacian
@@ -83,18 +82,19 @@ class Problem:
         at[self.places] = np.append(logs, math.log(LAM))
         return Found(RBF, at, math.inf)
 
-    def loss(self, found: Found, points: int = POINTS) -> Found:
+    def loss(self, found: Found, points: int = POINTS) -> Steps[Found]:
         """Return the point with its loss on these rows."""
         at = found.at[self.places].tolist()
-        value = _core.validation_value(self.X, self.y, self.weight, at=at, **self._given(found, points))
+        search = _core.Search(self.X, self.y, self.weight, at=at, **self._given(found, points))
+        value = (yield from searched(search)).value
         return found._replace(loss=math.log(value) if value > 0 else -math.inf if value == 0 else math.inf)
 
-    def go_on(self, found: Found, evaluations: int, *, one: bool = False, points: int = POINTS) -> Found:
+    def go_on(self, found: Found, evaluations: int, *, one: bool = False, points: int = POINTS) -> Steps[Found]:
         """Search from a point on, with ``one`` for the factor of all scales alone."""
         groups = np.zeros_like(self.groups) if one else self.groups
         at = found.at[self.places]
         centre = at[:-1] if one else tied(at[:-1], groups)
-        value, reached = _core.learn_scales(
+        search = _core.Search(
             self.X,
             self.y,
             self.weight,
@@ -105,14 +105,15 @@ class Problem:
             evaluations=evaluations,
             **self._given(found, points),
         )
+        value = (yield from searched(search)).value
         whole = found.at.copy()
-        whole[self.places] = reached
+        whole[self.places] = search.at
         return found._replace(at=whole, loss=math.inf if math.isnan(value) else value)
 
     def _given(self, found: Found, points: int) -> dict[str, Any]:
         return {"task": self.task, "classes": self.n_classes, "kernel": found.kernel.name, "max_points": points}
 
-    def isotropic(self, tries_spreads: bool) -> list[Found]:
+    def isotropic(self, tries_spreads: bool) -> Steps[list[Found]]:
         """Return the kernel with one width for all features, as they are or, if that is better, in units of their
         spreads. Where these differ widely return both, the better one first: from one no search would reach the other.
         """
@@ -120,11 +121,12 @@ class Problem:
         if tries_spreads and np.ptp(spread) > 0:
             starts.append(spread.min() / spread)
         some = self.first(ROWS_OF_WIDTHS)
-        found = [some.best_width(each) for each in starts]
+        found = yield from each([some.best_width(start) for start in starts])
         if found[-1].loss < found[0].loss - BEHIND:
             found.reverse()
         both = spread.max() > SPREADS_DIFFER * spread.min()
-        return [self.go_on(found[0], FEW, one=True), *(found[1:] if both else [])]
+        best = yield from self.go_on(found[0], FEW, one=True)
+        return [best, *(found[1:] if both else [])]
 
     def first(self, n: int) -> Problem:
         """Return the problem of the first rows."""
@@ -132,38 +134,38 @@ class Problem:
         part.X, part.y, part.weight = self.X[:n], self.y[:n], self.weight[:n]
         return part
 
-    def best_width(self, scales: Floats) -> Found:
+    def best_width(self, scales: Floats) -> Steps[Found]:
         """Return the best of some widths with these scales, ever farther ones as long as they are better."""
         width = 1.0 / median(self.X * scales, 2)
 
-        def at(power: float) -> Found:
+        def at(power: float) -> Steps[Found]:
             log_scales = np.log(scales) + 0.5 * math.log(width * 2.0**power)
             return self.loss(self.point(log_scales), POINTS // 2)
 
-        tried = {power: at(power) for power in WIDTHS}
+        tried = dict(zip(WIDTHS, (yield from each([at(power) for power in WIDTHS])), strict=True))
         best = min(tried, key=lambda power: tried[power].loss)
         step = math.copysign(2.0, best)
         while max(WIDTHS) <= abs(best) < FARTHEST:
-            tried[best + step] = at(best + step)
+            tried[best + step] = yield from at(best + step)
             if tried[best + step].loss >= tried[best].loss:
                 break
             best += step
         return tried[best]
 
-    def relevant(self, starts: Sequence[Found]) -> list[Found]:
+    def relevant(self, starts: Sequence[Found]) -> Steps[list[Found]]:
         """Return what is found from these points, and from the features that the screen selects, but for what is
         behind after a few evaluations."""
-        calls = [partial(self.go_on, each, FEW) for each in [*starts, *self.screened()]]
-        begun = results_of(calls, self.n_threads)
-        least = min(each.loss for each in begun)
-        ahead = [each for each in begun if each.loss <= least + BEHIND]
-        return results_of([partial(self.go_on, each, ALL - FEW) for each in ahead], self.n_threads)
+        screened = yield from self.screened()
+        begun = yield from each([self.go_on(start, FEW) for start in [*starts, *screened]], self.n_threads)
+        least = min(found.loss for found in begun)
+        ahead = [found for found in begun if found.loss <= least + BEHIND]
+        return (yield from each([self.go_on(found, ALL - FEW) for found in ahead], self.n_threads))
 
-    def screened(self) -> list[Found]:
+    def screened(self) -> Steps[list[Found]]:
         """Return where the search starts among the features that the screen selects, if these are few."""
         one = self.task == "regression"
         targets = self.y[:, None] if one else np.equal.outer(self.y, np.unique(self.y)).astype(np.float64)
-        chosen = selected(self.X, self.groups, targets, self.weight)
+        chosen = yield from selected(self.X, self.groups, targets, self.weight)
         n, n_chosen = self.n_scales, len(np.unique(self.groups[chosen]))
         if not 0 < n_chosen <= n / 2:
             return []
@@ -171,7 +173,7 @@ class Problem:
         scales = np.where(chosen, 1.0, math.sqrt(n_chosen / (n - n_chosen))) / spreads(self.X)
         width = 1.0 / median(self.X[:, chosen] * scales[chosen], 2)
         points = [self.point(np.log(scales) + 0.5 * math.log(width * 2.0**power)) for power in SCREENED]
-        return [min(map(self.loss, points), key=lambda each: each.loss)]
+        return [min((yield from each([self.loss(point) for point in points])), key=lambda found: found.loss)]
 
     def as_laplacian(self, found: Found) -> Found:
         """Return the same scales for the Laplacian kernel, whose median exponent is the same then."""
@@ -186,10 +188,10 @@ class Problem:
             logs = np.maximum(np.log(scales), -FARTHEST_LOG)
         return Found(type(kernel), np.append(logs, math.log(LAM)), math.inf)
 
-    def with_lam(self, found: Found) -> Found:
+    def with_lam(self, found: Found) -> Steps[Found]:
         """Return the point with the λ that suits it here."""
         at = found.at.copy()
-        at[-1] = self.go_on(found, FEW, one=True).at[-1]
+        at[-1] = (yield from self.go_on(found, FEW, one=True)).at[-1]
         return found._replace(at=at)
 
     def kernel_of(self, found: Found) -> Radial:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from onkel.choice.rows import Rows, median_distance
+from onkel.choice.steps import Steps, learned
 from onkel.learner import Learner
 from onkel.parts import RBF, GrowingDictionary, Huber, Poisson, Quantile, SecondOrder
 
@@ -12,7 +13,7 @@ ROUGH = 100  # points of the function that outliers are found by
 FAR = 2.0  # standard deviations from it, beyond which a target is an outlier
 
 
-def searched(own: Learner, rows: Rows) -> Rows:
+def targets_of(own: Learner, rows: Rows) -> Steps[Rows]:
     """Return the rows with targets that a search fits by least squares, and that tell the same about the kernel.
 
     These are logarithms of counts, half an event added to each; and where outliers must not matter, targets without
@@ -30,7 +31,7 @@ def searched(own: Learner, rows: Rows) -> Rows:
         average=False,
         fit_intercept=True,
     )
-    rough.learn_rows(rows.rows, rows.y, rows.weight)
+    yield from learned(rough, rows)
     f = rough.score_rows(rows.rows)[:, 0]
     spread = FAR * 1.4826 * float(np.median(np.abs(rows.y - f)))
     return Rows(rows.rows, np.clip(rows.y, f - spread, f + spread), rows.weight) if spread > 0 else rows

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.utils import check_random_state
 
+from onkel.choice import answer_at_once
 from onkel.choice.growth import budget_of_one, least_budget
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.generic import recipe_of
@@ -209,7 +210,9 @@ def fitted_to_sample(model: object, seed: int, counted: Census, encoding: RowEnc
     X, y, weight = counted.encoded_sample(encoding)
     if counted.classes is None:
         return sampled.fit(X, y, sample_weight=weight)
-    return sampled.partial_fit(X, counted.classes[y.astype(np.intp)], classes=counted.classes, sample_weight=weight)
+    sampled.partial_fit(X, counted.classes[y.astype(np.intp)], classes=counted.classes, sample_weight=weight)
+    answer_at_once(sampled)
+    return sampled
 
 
 def _seed(model: Any) -> int:
