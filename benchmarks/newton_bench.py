@@ -55,8 +55,8 @@ class Results:
     def on_disk(self) -> dict:
         return json.loads(self.path.read_text()) if self.path is not None and self.path.exists() else {}
 
-    def get(self, name: str, measure):
-        if name not in self.known:
+    def get(self, name: str, measure, *, anew: bool = False):
+        if anew or name not in self.known:
             value = measure()
             self.known = self.on_disk() | {name: value}
             if self.path is not None:

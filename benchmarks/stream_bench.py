@@ -1,210 +1,147 @@
-"""How learners follow streams that change: `stream_bench.py [--results FILE] [--rows N] [--whole] [stream ...]`.
+"""How learners follow streams that change: `stream_bench.py [--learner NAME ...] [--seed N ...] [--page] [stream ...]`.
 
-Every learner predicts each row before it learns from it, in the rows' own order, with its default constructor (Newton
-with a budget of 400). Features are standardised as they come (`StreamStandardScaler`, River's `StandardScaler`), or
-left as they are where they share a unit. Newton and River's learners see the first N rows of each stream, and with
-`--whole` Newton sees all of them. Times are of one core (process time). Every figure is kept in the file of results, if
-one is named, as soon as it is known and not measured again.
+Every learner of `stream_rivals.py` predicts each of the first 20,000 rows of the streams of `stream_data.py` before it
+learns from it. A figure is kept, with version and machine, in benchmarks/stream_figures.json as soon as it is known,
+and not measured again without `--anew`, so that a run can be cut short and taken up. Seconds are process time. `--page`
+measures nothing and prints the table of docs/lab/streams-that-change.md.
+
+By default Newton is measured, with 400 points. Others are asked for by name, or all with `--learner all`; those whose
+package is not installed are left out. `pip install lightgbm river`; for MOA `pip install --no-deps capymoa`, and Java.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import json
-import time
-from collections.abc import Callable, Iterator
+import functools
+import importlib.metadata
+import platform
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from river import dummy, ensemble, forest, linear_model, neighbors, preprocessing, tree
-from river.datasets import synth
+from threadpoolctl import threadpool_limits
 
 import onkel
+from newton_bench import Results
+from stream_data import STREAMS, rows_of
+from stream_rivals import LEARNERS
 
-WHOLE = 100_000  # of the streams that are generated
-ONE_UNIT = ("movingSquares", "interchangingRBF", "transientChessboard")
-FILES = ("elec", *ONE_UNIT, "outdoorStream", "covtype.20k")
-
-
-def _sudden(first: Any, second: Any, n: int) -> Any:
-    """A stream that becomes another one in the middle."""
-    return synth.ConceptDriftStream(first, second, seed=1, position=n // 2, width=max(1, n // 100))
-
-
-GENERATORS: dict[str, Callable[[int], Any]] = {
-    "SEA": lambda n: _sudden(synth.SEA(variant=0, noise=0.1, seed=1), synth.SEA(variant=3, noise=0.1, seed=2), n),
-    "Agrawal": lambda n: _sudden(
-        synth.Agrawal(classification_function=0, seed=1), synth.Agrawal(classification_function=3, seed=2), n
-    ),
-    "LED": lambda n: _sudden(
-        synth.LED(noise_percentage=0.1, irrelevant_features=True, seed=1),
-        synth.LEDDrift(noise_percentage=0.1, irrelevant_features=True, n_drift_features=4, seed=2),
-        n,
-    ),
-    "RandomRBFDrift": lambda n: synth.RandomRBFDrift(
-        seed_model=1, seed_sample=1, n_classes=4, n_features=10, n_centroids=50, change_speed=1e-3, n_drift_centroids=50
-    ),
-    "Hyperplane": lambda n: synth.Hyperplane(seed=1, n_features=10, n_drift_features=5, mag_change=1e-3),
+FIGURES = Path(__file__).with_name("stream_figures.json")
+OURS = "Newton"
+# What the comparison began with, measured with an earlier version on another machine, with other draws of the streams
+# that are generated: the best rival, and the goal.
+EARLIER = {
+    "Agrawal, abrupt": (8.2, 8),
+    "Agrawal, gradual": (18.1, 13),
+    "RBF, fast": (13.5, 13.5),
+    "RBF, slow": (7.9, 9),
+    "rules among 50 features": (7.5, 8.5),
+    "one-hot categories": (19.8, 20),
+    "RandomTree": (23.5, 25),
+    "movingSquares, scaled": (2.7, 3),
+    "movingSquares": (2.7, 1.6),
+    "transientChessboard": (7.5, 6.5),
+    "MV": (0.9, 1.5),
+    "steps of 30 features": (2.0, 1.9),
+    "bike_hour": (46.2, 45),
+    "cal.housing, shuffled": (51_004, 51_000),
+    "elec": (None, 4.4),
+    "LED": (None, 24.2),
+    "SEA": (None, 11.6),
+    "Hyperplane": (None, 8.1),
+    "STAGGER": (None, 0.06),
+    "Sine": (None, 0.8),
+    "Mixed": (None, 1.1),
+    "outdoorStream": (None, 7.0),
+    "interchangingRBF": (None, 0.25),
+    "Friedman, abrupt": (None, 1.76),
 }
-REGRESSION = {"FriedmanDrift": lambda n: synth.FriedmanDrift("lea", position=(n // 4, n // 2, 3 * n // 4), seed=1)}
-STREAMS = (*FILES, "switching", *GENERATORS, *REGRESSION)
 
 
-def rows_of(name: str, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """The first n rows of a stream, or all of them; labels are class numbers."""
-    if name in FILES:
-        X, y = onkel.datasets.load(name)
-        X = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
-    elif name == "switching":
-        chunks = list(onkel.streams.generators.switching(WHOLE, period=WHOLE // 10))
-        X, y = (np.concatenate([chunk[i] for chunk in chunks]) for i in (0, 1))
-    else:
-        made = (GENERATORS | REGRESSION)[name](n or WHOLE).take(n or WHOLE)
-        pairs = [(list(map(float, x.values())), target) for x, target in made]
-        X, y = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
-    X, y = X[:n], y[:n]
-    return X, y if name in REGRESSION else np.unique(y, return_inverse=True)[1]
+@functools.cache
+def machine() -> str:
+    """The processor, and the instruction set in use."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        name = platform.processor()
+    return f"{name}, {onkel.isa}"
 
 
-# -- learners: what they predicted for each row before they learned from it -----------------------------------------
+@functools.cache
+def version(package: str) -> str:
+    """The version of a package; of our own with the commit."""
+    if package != "onkel":
+        return importlib.metadata.version(package)
+    command = ["git", "-C", str(FIGURES.parent), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return f"{onkel.__version__} {commit}".strip()
 
 
-def newton(name: str, X: np.ndarray, y: np.ndarray, **settings: Any) -> tuple[np.ndarray, Any]:
-    """Scores of NewtonClassifier or -Regressor, each made before learning from its row."""
-    made = onkel.NewtonRegressor if name in REGRESSION else onkel.NewtonClassifier
-    model = made(budget=400, random_state=0, **settings)
-    if name not in ONE_UNIT:
-        model = onkel.StreamPipeline(onkel.StreamStandardScaler(), model)
-    known = {} if name in REGRESSION else {"classes": np.unique(y)}
-    pieces = []
-    for begin in range(0, len(y), 1000):
-        piece = slice(begin, begin + 1000)
-        pieces.append(model.predict_then_learn(X[piece], y[piece], **known))
-    return np.concatenate(pieces), model
+def measured(learner: str, stream: str, seed: int) -> dict[str, float | str]:
+    """The figures of one learner on one stream."""
+    X, y = rows_of(stream, seed)
+    kind = LEARNERS[learner]
+    with threadpool_limits(1):
+        figures = kind.measure(stream, X, y)
+    return {**figures, "rows": len(y), "version": version(kind.needs), "machine": machine()}
 
 
-RIVALS: dict[str, Callable[[], Any]] = {
-    "ARF": lambda: forest.ARFClassifier(seed=1),
-    "SRP": lambda: ensemble.SRPClassifier(seed=1),
-    "HAT": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=1),
-    "KNN": neighbors.KNNClassifier,
-    "LR+ADWIN": lambda: ensemble.ADWINBaggingClassifier(linear_model.SoftmaxRegression(), seed=1),
-    "no change": dummy.NoChangeClassifier,
-}
-REGRESSORS: dict[str, Callable[[], Any]] = {
-    "ARF": lambda: forest.ARFRegressor(seed=1),
-    "HAT": lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=1),
-    "KNN": neighbors.KNNRegressor,
-}
-SCALED = ("KNN", "LR+ADWIN")  # trees do not mind
+def shown(value: float | None) -> str:
+    if value is None or np.isnan(value):
+        return "–"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def rival(name: str, which: str, X: np.ndarray, y: np.ndarray) -> Iterator[tuple[Any, dict[int, float] | None]]:
-    """What one of River's learners predicted for each row, with the probabilities where it has some."""
-    regression = name in REGRESSION
-    model = (REGRESSORS if regression else RIVALS)[which]()
-    if which in SCALED and name not in ONE_UNIT:
-        model = preprocessing.StandardScaler() | model
-    for row, target in zip(X.tolist(), y.tolist(), strict=True):
-        x = dict(enumerate(row))
-        if regression:
-            yield model.predict_one(x), None
-        else:
-            proba = model.predict_proba_one(x)
-            yield (max(proba, key=proba.__getitem__) if proba else 0), proba
-        model.learn_one(x, target)
+def page(known: dict[str, dict]) -> str:
+    """The table: Newton, and the rivals that have been measured on the most streams."""
 
+    def mean(learner: str, stream: str) -> float:
+        found = [each["error"] for key, each in known.items() if key.startswith(f"{learner}|{stream}|")]
+        return float(np.mean(found)) if found else np.nan
 
-# -- figures --------------------------------------------------------------------------------------------------------
-
-
-def of_classes(predicted: np.ndarray, y: np.ndarray, likelihoods: np.ndarray) -> dict[str, float]:
-    """Mistakes in %, kappa-temporal (against the label before) and the log loss."""
-    accuracy = float(np.mean(predicted == y))
-    persistent = float(np.mean(y[1:] == y[:-1]))
-    return {
-        "mistakes": 100 * (1 - accuracy),
-        "kappa_t": (accuracy - persistent) / (1 - persistent) if persistent < 1 else float("nan"),
-        "log_loss": float(np.mean(-np.log(np.maximum(likelihoods, 1e-15)))),
-    }
-
-
-def of_newton(name: str, n: int | None, **settings: Any) -> dict[str, Any]:
-    X, y = rows_of(name, n)
-    start = time.process_time()
-    scores, model = newton(name, X, y, **settings)
-    seconds = time.process_time() - start
-    inner = getattr(model, "estimator_", model)
-    facts = {"rows": len(y), "rows_per_s": len(y) / seconds, "bytes": int(inner.nbytes_), "gamma": float(inner.gamma_)}
-    facts |= {"memory": float(inner.memory_), "points": int(inner.n_support_)}
-    if name in REGRESSION:
-        return facts | {"rmse": float(np.sqrt(np.mean((scores - y) ** 2)))}
-    if scores.ndim == 1:
-        scores = np.column_stack([np.zeros(len(y)), scores])
-    odds = scores - scores.max(axis=1, keepdims=True)
-    likelihoods = np.exp(odds[np.arange(len(y)), y]) / np.exp(odds).sum(axis=1)
-    return facts | of_classes(scores.argmax(axis=1), y, likelihoods)
-
-
-def of_rival(name: str, which: str, n: int | None) -> dict[str, Any]:
-    X, y = rows_of(name, n)
-    start = time.process_time()
-    made = list(rival(name, which, X, y))
-    facts = {"rows": len(y), "rows_per_s": len(y) / (time.process_time() - start)}
-    predicted = np.array([value for value, _ in made], dtype=float)
-    if name in REGRESSION:
-        return facts | {"rmse": float(np.sqrt(np.mean((predicted - y) ** 2)))}
-    likelihoods = np.array([(proba or {}).get(label, 0.0) for (_, proba), label in zip(made, y.tolist(), strict=True)])
-    return facts | of_classes(predicted, y, likelihoods)
-
-
-def table(results: dict[str, Any], rows: str) -> str:
-    """The mistakes in % (RMSE for targets), a stream a row."""
-    learners = list(dict.fromkeys(key.split("|")[1] for key in results if key.endswith(f"|{rows}")))
-    lines = [" | ".join(["stream", *learners]), "|".join("---" for _ in range(len(learners) + 1))]
-    for name in STREAMS:
-        own = [results.get(f"{name}|{learner}|{rows}", {}) for learner in learners]
-        shown = [f"{each.get('mistakes', each.get('rmse', float('nan'))):.2f}" for each in own]
-        if any(own):
-            lines.append(" | ".join([name, *shown]))
-    return "\n".join(f"| {line} |" for line in lines)
+    columns = [name for name in LEARNERS if any(not np.isnan(mean(name, stream)) for stream in STREAMS)]
+    heads = ["stream", *columns, "best rival, earlier", "goal"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for stream in STREAMS:
+        ours = mean(OURS, stream)
+        cells = [stream]
+        for name in columns:
+            cell = shown(mean(name, stream))
+            cells.append(f"**{cell}**" if mean(name, stream) < ours and cell != shown(ours) else cell)
+        best, goal = EARLIER.get(stream, (None, None))
+        met = goal is not None and ours <= goal
+        cells += [shown(best), "–" if goal is None else f"{shown(goal)}{', met' if met else ''}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--results", type=Path, metavar="FILE")
-    arguments.add_argument("--rows", type=int, default=5000)
-    arguments.add_argument("--whole", action="store_true", help="Newton on all rows, too")
-    arguments.add_argument("--learner", action="append", dest="learners", help="by default all of them")
-    arguments.add_argument("streams", nargs="*", metavar="stream", help="by default all of them")
-    told = arguments.parse_args()
+    """Measure what is not known yet, or print the table."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--learner", action="append", choices=["all", *LEARNERS])
+    words.add_argument("--seed", action="append", type=int, help="of generated streams; 1 by default")
+    words.add_argument("--page", action="store_true")
+    words.add_argument("--anew", action="store_true")
+    words.add_argument("streams", nargs="*", metavar="stream", help="by default all of them")
+    told = words.parse_args()
     if unknown := set(told.streams) - set(STREAMS):
-        arguments.error(f"{min(unknown)} is none of the streams {', '.join(STREAMS)}")
-    results = json.loads(told.results.read_text()) if told.results and told.results.exists() else {}
-
-    def keep(key: str, measure: Callable[[], dict[str, Any]]) -> None:
-        if key not in results:
-            results[key] = measure()
-            print(key, {name: round(value, 4) for name, value in results[key].items()}, flush=True)
-            if told.results:
-                told.results.write_text(json.dumps(results, indent=1, sort_keys=True))
-
-    for name, whole in itertools.product(told.streams or STREAMS, (False, True)):
-        n, rows = (None, "all") if whole else (told.rows, str(told.rows))
-        if whole and not told.whole:
+        words.error(f"{min(unknown)} is none of the streams {', '.join(STREAMS)}")
+    results = Results(FIGURES)
+    if told.page:
+        print(page(results.known))
+        return
+    asked = told.learner or [OURS]
+    for learner in list(LEARNERS) if "all" in asked else asked:
+        if not LEARNERS[learner].is_here:
+            print(f"{learner} is left out: the package {LEARNERS[learner].needs}, or what it needs, is not installed")
             continue
-        for forget in ("stream", 1.0):
-            label = "Newton" if forget == "stream" else "Newton, forget=1"
-            if not told.learners or label in told.learners:
-                keep(f"{name}|{label}|{rows}", lambda n=n, name=name, forget=forget: of_newton(name, n, forget=forget))
-        for which in () if whole else REGRESSORS if name in REGRESSION else RIVALS:
-            if not told.learners or which in told.learners:
-                keep(f"{name}|{which}|{rows}", lambda n=n, name=name, which=which: of_rival(name, which, n))
-    print(table(results, str(told.rows)))
-    if told.whole:
-        print(table(results, "all"))
+        for stream in filter(LEARNERS[learner].takes, told.streams or STREAMS):
+            for seed in told.seed or [1]:
+                if STREAMS[stream].seeds or seed == 1:
+                    key = f"{learner}|{stream}|{seed}"
+                    results.get(key, functools.partial(measured, learner, stream, seed), anew=told.anew)
 
 
 if __name__ == "__main__":
