@@ -1,4 +1,5 @@
 // Points under a kernel that the caller computes: one row at a time against all points, in slot order.
+#include <algorithm>
 #include <stdexcept>
 
 #include "basis/basis.hpp"
@@ -78,7 +79,10 @@ class CallableBasis final : public Basis {
       point(into)[f] =
           static_cast<T>(h * static_cast<double>(point(a)[f]) + (1 - h) * static_cast<double>(point(b)[f]));
   }
-  void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
+  // A block has one row, which comes before the point: at new columns it is 0.
+  void refresh(std::size_t, Block& block, std::size_t) const override {
+    block.table.resize(std::max(block.table.size(), columns() * sizeof(double)));
+  }
 
   KernelFunction function_;
   std::size_t width_;
