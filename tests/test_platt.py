@@ -12,8 +12,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, log_loss
 
 import onkel
-from interrupting import interrupted_at_check
 from looping import loop
+from onkel.choice import StreamChoice
 from onkel.estimators.sigmoids import Sigmoids, margins
 from reference import platt as reference
 from scikit_learn import NOT_PROMISED, checked
@@ -247,21 +247,36 @@ def test_weights_of_a_table_are_those_of_its_rows():
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-def test_a_choice_that_was_interrupted_is_made_before_the_next_row_is_predicted(scaled):
-    X, y = make_moons(80, noise=0.3, random_state=0)
+def test_a_choice_that_was_interrupted_is_made_before_the_next_row_is_predicted(scaled, monkeypatch):
+    X, y = make_moons(100, noise=0.3, random_state=0)
 
     def new():
         model = onkel.NewtonClassifier(budget=30, lam=1.0, relevances=None, random_state=0)
         model = onkel.StreamPipeline(onkel.StreamStandardScaler(), model) if scaled else model
-        return onkel.PlattClassifier(model).partial_fit(X[:40], y[:40], [0, 1])
+        return onkel.PlattClassifier(model).partial_fit(X[:65], y[:65], [0, 1])
+
+    def choice(model):
+        return (model.estimator_.estimator_ if scaled else model.estimator_)._choice
 
     def one_by_one(model, begin, end):
         for i in range(begin, end):
             model.partial_fit(X[i : i + 1], y[i : i + 1])
         return model
 
-    whole, model = one_by_one(new(), 40, 80), one_by_one(new(), 40, 63)
-    with pytest.raises(KeyboardInterrupt), interrupted_at_check(1):  # in the choice after row 64
-        one_by_one(model, 63, 64)
-    assert model.t_ == 64
-    assert one_by_one(model, 64, 80).predict_proba(X).tobytes() == whole.predict_proba(X).tobytes()
+    whole = new()
+    while choice(whole).job is not None:
+        one_by_one(whole, whole.t_, whole.t_ + 1)
+    row, act = whole.t_, StreamChoice.act  # after which what was found takes over
+
+    def interrupted(self, learner):
+        if learner.t == row:
+            raise KeyboardInterrupt
+        return act(self, learner)
+
+    model = new()
+    with pytest.raises(KeyboardInterrupt), monkeypatch.context() as patched:
+        patched.setattr(StreamChoice, "act", interrupted)
+        one_by_one(model, 65, row)
+    assert model.t_ == row > 65 and choice(model).job is not None
+    whole, model = one_by_one(whole, row, 100), one_by_one(model, row, 100)
+    assert model.predict_proba(X).tobytes() == whole.predict_proba(X).tobytes()
