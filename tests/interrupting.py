@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
+from unittest import mock
 
 import onkel
 from onkel import _core
+from onkel.choice import StreamChoice
 
 _PACKAGE = str(Path(onkel.__file__).parent)
 
@@ -51,6 +53,20 @@ def interrupted_midway(learn: Callable[[int], tuple[Callable[[], object], Callab
         if 0 < count() < rows:
             return
         delay, rows = (2 * delay, rows) if count() == 0 else (delay, 2 * rows)
+
+
+@contextlib.contextmanager
+def interrupted_choice(row: int) -> Iterator[None]:
+    """Interrupt what a choice does once so many rows were learned from, before it does anything."""
+    act = StreamChoice.act
+
+    def interrupted(self: StreamChoice, learner: onkel.Learner) -> object:
+        if learner.t == row:
+            raise KeyboardInterrupt
+        return act(self, learner)
+
+    with mock.patch.object(StreamChoice, "act", interrupted):
+        yield
 
 
 @contextlib.contextmanager

@@ -11,8 +11,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 import onkel
-from interrupting import interrupted_at
-from onkel.choice import StreamChoice
+from interrupting import interrupted_at, interrupted_choice
 from onkel.coverage import Coverage
 
 N = 20_000
@@ -136,22 +135,16 @@ def test_rows_of_an_interrupted_call_are_counted_once(make):
     assert whole.coverage_ == model.coverage_
 
 
-def test_what_an_interrupted_choice_has_left_is_done_before_the_next_row_is_predicted(monkeypatch):
+def test_what_an_interrupted_choice_has_left_is_done_before_the_next_row_is_predicted():
     X, y = drifting(100)
     new = functools.partial(onkel.NewtonRegressor, budget=40, lam=1.0, relevances=None, coverage=(0.9,), random_state=0)
     whole = new().partial_fit(X[:65], y[:65])
     while whole._choice.job is not None:
         whole.partial_fit(X[whole.t_ : whole.t_ + 1], y[whole.t_ : whole.t_ + 1])
-    row, act = whole.t_, StreamChoice.act  # after which what was found takes over
-
-    def interrupted(self, learner):
-        if learner.t == row:
-            raise KeyboardInterrupt
-        return act(self, learner)
+    row = whole.t_  # after which what was found takes over
 
     model = new()
-    with contextlib.suppress(KeyboardInterrupt), monkeypatch.context() as patched:
-        patched.setattr(StreamChoice, "act", interrupted)
+    with pytest.raises(KeyboardInterrupt), interrupted_choice(row):
         model.partial_fit(X[:row], y[:row])
     assert model.t_ == row > 65 and model._choice.job is not None
     for each in (whole, model):

@@ -12,8 +12,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, log_loss
 
 import onkel
+from interrupting import interrupted_choice
 from looping import loop
-from onkel.choice import StreamChoice
 from onkel.estimators.sigmoids import Sigmoids, margins
 from reference import platt as reference
 from scikit_learn import NOT_PROMISED, checked
@@ -247,7 +247,7 @@ def test_weights_of_a_table_are_those_of_its_rows():
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-def test_a_choice_that_was_interrupted_is_made_before_the_next_row_is_predicted(scaled, monkeypatch):
+def test_a_choice_that_was_interrupted_is_made_before_the_next_row_is_predicted(scaled):
     X, y = make_moons(100, noise=0.3, random_state=0)
 
     def new():
@@ -266,16 +266,10 @@ def test_a_choice_that_was_interrupted_is_made_before_the_next_row_is_predicted(
     whole = new()
     while choice(whole).job is not None:
         one_by_one(whole, whole.t_, whole.t_ + 1)
-    row, act = whole.t_, StreamChoice.act  # after which what was found takes over
-
-    def interrupted(self, learner):
-        if learner.t == row:
-            raise KeyboardInterrupt
-        return act(self, learner)
+    row = whole.t_  # after which what was found takes over
 
     model = new()
-    with pytest.raises(KeyboardInterrupt), monkeypatch.context() as patched:
-        patched.setattr(StreamChoice, "act", interrupted)
+    with pytest.raises(KeyboardInterrupt), interrupted_choice(row):
         one_by_one(model, 65, row)
     assert model.t_ == row > 65 and choice(model).job is not None
     whole, model = one_by_one(whole, row, 100), one_by_one(model, row, 100)
