@@ -4,9 +4,6 @@
 PYTHON ?= python3
 export CXX
 
-# One more than there are cores: tests that start programs, or wait for them, leave a core idle.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -56,7 +53,7 @@ demo: $(VENV)/installed $(VENV)/with-cli
 
 test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	@echo 'Running the tests ...'
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST)
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
 
 test-all: export ONKEL_WHOLE := 1
 test-all: test
